@@ -1,0 +1,24 @@
+//! Everything about bytes: where a release's are, and how an output's get to the disk.
+//!
+//! - [`read`]: files that are read at positions, whole or in pieces ([`read::ReadAt`]).
+//! - [`tree`]: a release as a tree of files ([`tree::ReadTree`]), on a disk or in memory.
+//! - [`path`]: the only way by which a name becomes a path below a root.
+//! - [`tar`]: what a tar holds, from its headers alone.
+//! - [`gzip`]: text files, plain or gzipped, in one member or many.
+//! - [`output`]: staged files, published whole or not at all.
+//! - [`limits`]: how much a release may ask of us.
+//!
+//! No format is known here.
+
+pub mod gzip;
+pub mod limits;
+pub mod output;
+pub mod path;
+pub mod read;
+pub mod tar;
+pub mod tree;
+
+pub use limits::Limits;
+pub use path::RelPath;
+pub use read::ReadAt;
+pub use tree::{LocalTree, MemoryTree, ReadTree};

@@ -4,18 +4,22 @@
 //! - [`tree`]: a release as a tree of files ([`tree::ReadTree`]), on a disk or in memory.
 //! - [`path`]: the only way by which a name becomes a path below a root.
 //! - [`tar`]: what a tar holds, from its headers alone.
-//! - [`gzip`]: text files, plain or gzipped, in one member or many.
+//! - [`recent`]: what was made last and may be needed again, within a bound.
+//! - [`rows`]: the rows of text files: lines or a JSON array, plain or gzipped.
+//! - [`text`]: untrusted bytes in messages.
 //! - [`output`]: staged files, published whole or not at all.
 //! - [`limits`]: how much a release may ask of us.
 //!
 //! No format is known here.
 
-pub mod gzip;
 pub mod limits;
 pub mod output;
 pub mod path;
 pub mod read;
+pub mod recent;
+pub mod rows;
 pub mod tar;
+pub mod text;
 pub mod tree;
 
 pub use limits::Limits;

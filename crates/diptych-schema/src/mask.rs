@@ -5,7 +5,7 @@ use crate::vocabulary;
 
 vocabulary! {
     /// Which value of a mask means "edited".
-    Edited {
+    pub Edited {
         /// Bright pixels (128 and above of 255) are edited.
         White = "white",
         /// Dark pixels (below 128 of 255) are edited.
@@ -17,7 +17,7 @@ vocabulary! {
 
 vocabulary! {
     /// The picture whose pixel grid a mask shares.
-    Grid {
+    pub Grid {
         /// The source's.
         Source = "source",
         /// The target's.
@@ -29,7 +29,7 @@ vocabulary! {
 
 vocabulary! {
     /// Where a mask comes from.
-    MaskOrigin {
+    pub MaskOrigin {
         /// A picture of the release.
         Release = "release",
         /// A run-length string of the release.
@@ -41,7 +41,7 @@ vocabulary! {
 
 vocabulary! {
     /// How the parts of a mask make one.
-    Combine {
+    pub Combine {
         /// A pixel is edited where any part says so.
         Union = "union",
     }

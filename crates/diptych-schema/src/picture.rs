@@ -2,6 +2,22 @@
 
 use std::fmt;
 
+use crate::vocabulary;
+
+vocabulary! {
+    /// The kinds of [`Address`].
+    pub(crate) AddressKind {
+        /// [`Address::Range`].
+        Range = "range",
+        /// [`Address::Cell`].
+        Cell = "cell",
+        /// [`Address::Inline`].
+        Inline = "inline",
+        /// [`Address::Url`].
+        Url = "url",
+    }
+}
+
 /// Where the bytes of a picture (or of one part of a mask) are.
 ///
 /// Files are meant by their number in the file table that goes with the pair (a catalog's, or
@@ -44,11 +60,16 @@ impl Address {
     /// The word for this kind of address in the catalog and in messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
+        self.tag().word()
+    }
+
+    /// The kind itself.
+    pub(crate) fn tag(&self) -> AddressKind {
         match self {
-            Self::Range { .. } => "range",
-            Self::Cell { .. } => "cell",
-            Self::Inline(_) => "inline",
-            Self::Url { .. } => "url",
+            Self::Range { .. } => AddressKind::Range,
+            Self::Cell { .. } => AddressKind::Cell,
+            Self::Inline(_) => AddressKind::Inline,
+            Self::Url { .. } => AddressKind::Url,
         }
     }
 
@@ -99,8 +120,14 @@ pub enum MediaType {
 
 impl MediaType {
     /// Every type, in the order of the enum.
-    pub const ALL: [Self; 6] =
-        [Self::Png, Self::Jpeg, Self::Webp, Self::Gif, Self::Bmp, Self::Tiff];
+    pub const ALL: [Self; 6] = [
+        Self::Png,
+        Self::Jpeg,
+        Self::Webp,
+        Self::Gif,
+        Self::Bmp,
+        Self::Tiff,
+    ];
 
     /// The internet media type, as the catalog holds it.
     #[must_use]

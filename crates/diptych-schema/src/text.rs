@@ -28,9 +28,15 @@ mod tests {
     #[test]
     fn any_han_character_makes_it_chinese() {
         assert_eq!(language_of("移除", Some("en")).as_deref(), Some("zh"));
-        assert_eq!(language_of("add a 灯 here", Some("en")).as_deref(), Some("zh"));
+        assert_eq!(
+            language_of("add a 灯 here", Some("en")).as_deref(),
+            Some("zh")
+        );
         assert_eq!(language_of("𠀀", None).as_deref(), Some("zh"));
-        assert_eq!(language_of("make it blue → **blue**", Some("en")).as_deref(), Some("en"));
+        assert_eq!(
+            language_of("make it blue → **blue**", Some("en")).as_deref(),
+            Some("en")
+        );
         assert_eq!(language_of("かな だけ", None), None);
     }
 }

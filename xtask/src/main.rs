@@ -1,2 +1,54 @@
-//! x
-fn main() {}
+//! Automation of this repository, run as `cargo xtask COMMAND`.
+//!
+//! Nothing here is needed to build or use Diptych: it makes files that are committed.
+#![expect(
+    clippy::print_stdout,
+    reason = "a command for the people who work on this repository"
+)]
+
+mod fixtures;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Automation of this repository")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make the releases in `fixtures/`, good and bad.
+    Fixtures {
+        /// Write nothing; fail if a committed file is not what would be written.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: &Cli) -> anyhow::Result<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("xtask lies in no workspace")?;
+    match cli.command {
+        Command::Fixtures { check } => fixtures::run(root, check),
+    }
+}

@@ -1,0 +1,80 @@
+//! The releases in `fixtures/`: good ones, and one bad one for each way in which a release fails.
+//!
+//! All of it is drawn and written by this code from tables that stand here, so that it is free to
+//! use and the same on every machine: no clock, no random source but our own, and in the drawing
+//! only arithmetic that is exact everywhere (no sine, no power).
+
+mod archive;
+mod draw;
+mod form;
+mod inter_edit;
+mod inter_edit_bad;
+mod inter_edit_samples;
+mod noise;
+mod readme;
+mod row;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Files by their path, with `/` between components.
+pub(crate) type Tree = BTreeMap<String, Vec<u8>>;
+
+/// The folder of the fixtures, from the workspace's root.
+const FOLDER: &str = "fixtures";
+
+/// What lies in [`FOLDER`] and is ours alone: a file there that we do not make is a leftover.
+const OWNED: &[&str] = &["inter-edit-train/", "bad/inter-edit-train/"];
+
+/// Writes the fixtures, or with `check` fails if they are not up to date. Says what was done.
+pub(crate) fn run(root: &Path, check: bool) -> anyhow::Result<String> {
+    let wanted = make()?;
+    let folder = root.join(FOLDER);
+    if check {
+        write::check(&folder, &wanted, OWNED, "cargo xtask fixtures")?;
+        Ok(format!("{FOLDER}: {} files are up to date", wanted.len()))
+    } else {
+        let changed = write::write(&folder, &wanted, OWNED)?;
+        Ok(format!(
+            "{FOLDER}: {} files, {changed} changed",
+            wanted.len()
+        ))
+    }
+}
+
+/// Every file, in memory, by its path from [`FOLDER`].
+fn make() -> anyhow::Result<Tree> {
+    let mut tree = Tree::new();
+    let good = inter_edit::release()?;
+    let cases = inter_edit_bad::cases()?;
+    tree.insert("README.md".to_owned(), readme::text(&cases)?.into_bytes());
+    put(&mut tree, "inter-edit-train", good);
+    for case in cases {
+        put(
+            &mut tree,
+            &format!("bad/inter-edit-train/{}", case.name),
+            case.files,
+        );
+    }
+    Ok(tree)
+}
+
+fn put(tree: &mut Tree, folder: &str, files: Tree) {
+    tree.extend(
+        files
+            .into_iter()
+            .map(|(path, bytes)| (format!("{folder}/{path}"), bytes)),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixtures_are_up_to_date() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        run(root, true).unwrap();
+    }
+}

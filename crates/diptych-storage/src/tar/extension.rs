@@ -77,7 +77,9 @@ fn record(body: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let space = body.iter().take(21).position(|byte| *byte == b' ')?;
     let length = usize::try_from(decimal(body.get(..space)?)?).ok()?;
     let (record, rest) = body.split_at_checked(length)?;
-    let (b'\n', pair) = record.get(space + 1..)?.split_last()? else { return None };
+    let (b'\n', pair) = record.get(space + 1..)?.split_last()? else {
+        return None;
+    };
     let equals = pair.iter().position(|byte| *byte == b'=')?;
     let (key, value) = pair.split_at_checked(equals)?;
     Some((key, value.get(1..)?, rest))

@@ -1,1 +1,14 @@
-//! x
+//! What picture bytes show: size and type from the header, and masks in their one written form.
+//!
+//! - [`probe`] tells what kind of picture bytes are and how large, from the bytes and never from
+//!   a name. Nothing is decoded.
+//! - [`mask`] decodes masks under limits and writes them as 8-bit grey PNG with 255 for edited.
+//!
+//! Both take bytes or a function that reads them; where the bytes lie is not known here. No
+//! input, however made, makes them panic or hold more memory than they were allowed.
+
+pub mod mask;
+pub mod probe;
+
+pub use mask::{DecodeLimits, MaskError, is_normal_form, normalise};
+pub use probe::{Head, Probed, probe_at, probe_head};

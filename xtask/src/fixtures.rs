@@ -48,6 +48,8 @@ fn make() -> anyhow::Result<Tree> {
     let mut tree = Tree::new();
     let good = inter_edit::release()?;
     let cases = inter_edit_bad::cases()?;
+    // Git must not change line ends here: the bytes are what is tested.
+    tree.insert(".gitattributes".to_owned(), b"* -text\n".to_vec());
     tree.insert("README.md".to_owned(), readme::text(&cases)?.into_bytes());
     put(&mut tree, "inter-edit-train", good);
     for case in cases {

@@ -1,5 +1,11 @@
 //! Rows of text files as they come: plain, gzipped, damaged.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests state what they expect by panicking"
+)]
+
 use std::io::{self, Write};
 use std::sync::Arc;
 

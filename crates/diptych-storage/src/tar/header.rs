@@ -18,7 +18,7 @@ pub(super) enum Block {
 /// What a header says, its name apart.
 pub(super) struct Fields {
     pub(super) flag: u8,
-    /// Bytes of the body, for members that have one.
+    /// Bytes of the body, for members that have one: see [`has_body`].
     pub(super) size: u64,
     /// Whether the name takes all the room there is, and may go on in an extended header.
     pub(super) name_is_full: bool,
@@ -26,11 +26,10 @@ pub(super) struct Fields {
     pub(super) map_goes_on: bool,
 }
 
-impl Fields {
-    /// Whether a body follows. Links, folders and devices have none, whatever their size says.
-    pub(super) fn has_body(&self) -> bool {
-        !matches!(self.flag, b'1'..=b'6')
-    }
+/// Whether a body follows a member's header. Links, folders and devices have none, whatever
+/// their size says.
+pub(super) fn has_body(flag: u8) -> bool {
+    !matches!(flag, b'1'..=b'6')
 }
 
 /// Reads a block; `name` is set to the name that the block itself gives.
@@ -57,11 +56,7 @@ pub(super) fn parse(block: &[u8; BLOCK], name: &mut Vec<u8>) -> Block {
         name.push(b'/');
     }
     name.extend_from_slice(own);
-    let [mut flag] = old.linkflag;
-    // Before ustar a folder was a file whose name ends so.
-    if flag == 0 && own.ends_with(b"/") {
-        flag = b'5';
-    }
+    let [flag] = old.linkflag;
     Block::Header(Fields {
         flag,
         size,

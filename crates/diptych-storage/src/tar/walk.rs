@@ -290,9 +290,12 @@ impl<'f> Walk<'f> {
             self.name.clone_from(name);
         }
         let nameless = self.name.is_empty();
-        tidy(&mut self.name, fields.flag == b'5');
+        // Before ustar a folder was a file whose name ends so. That of the header may be cut there.
+        let is_old_folder = fields.flag == 0 && self.name.ends_with(b"/");
+        let flag = if is_old_folder { b'5' } else { fields.flag };
+        tidy(&mut self.name, flag == b'5');
 
-        let kind = match fields.flag {
+        let kind = match flag {
             _ if extension.sparse => MemberKind::Sparse,
             0 | b'0' | b'7' => MemberKind::File,
             b'1' | b'2' => MemberKind::Link,
@@ -300,7 +303,7 @@ impl<'f> Walk<'f> {
             b'S' => MemberKind::Sparse,
             _ => MemberKind::Other,
         };
-        let length = if fields.has_body() {
+        let length = if header::has_body(flag) {
             extension.size.unwrap_or(fields.size)
         } else {
             0

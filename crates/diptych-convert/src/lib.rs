@@ -1,1 +1,38 @@
-//! x
+//! The engine: from releases over a catalog and a plan to an output.
+//!
+//! ```text
+//! release ──Reader──▶ catalog ──▶ plan ──run──▶ units ──finish──▶ output + report
+//! ```
+//!
+//! It sees formats only as trait objects and knows none by name.
+//!
+//! - [`request`]: what is asked for.
+//! - [`detect`]: which format a folder is in, and why.
+//! - [`index`]: readers into a [`catalog`].
+//! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
+//! - [`run`]: units, each alone, in any order, by any process.
+//! - [`finish`]: names, card, [`report`] and the books.
+//! - [`Engine`]: the steps in one process, begun again where they were left.
+
+pub mod catalog;
+pub mod detect;
+mod engine;
+pub mod error;
+pub mod finish;
+pub mod index;
+pub mod observe;
+pub mod plan;
+pub mod report;
+pub mod request;
+pub mod run;
+mod source;
+mod stage;
+pub mod work;
+
+pub use engine::{DryRun, Engine, Outcome};
+pub use error::EngineError;
+pub use observe::{Event, Observer, Silent};
+pub use request::{Request, SourceRequest};
+
+/// Name and version of this program, as outputs state it.
+pub const GENERATOR: &str = concat!("diptych ", env!("CARGO_PKG_VERSION"));

@@ -1,1 +1,129 @@
-//! x
+//! The contract between formats and the engine.
+//!
+//! A format is something Diptych reads, writes or both. It gives one [`Format`]; the engine sees
+//! nothing else of it.
+//!
+//! - [`reader`]: a release opened as partitions of edits, each a pair or a rejection.
+//! - [`writer`]: atoms with their payloads in, whole files and a receipt out.
+//! - [`rejection`]: edits that could not become a pair, and what was noticed beside that.
+//! - [`options`]: what a format lets its user choose, as data.
+//! - [`key`]: the one function that makes a file-name key from a `pair_id`.
+//! - [`record`]: the record that every output carries for a pair, and its declared features.
+//! - [`card`]: the card of an output.
+
+pub mod card;
+pub mod error;
+pub mod key;
+pub mod options;
+pub mod reader;
+pub mod record;
+pub mod rejection;
+pub mod writer;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use error::{FormatError, Place};
+pub use options::{OptionKind, OptionSpec, Options};
+pub use reader::{Edit, Edits, Probe, Reader, SourceFile, Tally};
+pub use rejection::{Notice, Rejection};
+pub use writer::{Atom, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
+
+use diptych_storage::{Limits, ReadTree};
+
+/// What a format is, as data: help, the table in the docs and detection come from it.
+#[derive(Debug)]
+pub struct About {
+    /// The name on the command line: lower case, words joined by `-`.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// What it is, in one sentence without a period.
+    pub summary: &'static str,
+    /// Whether a release in this format can be read.
+    pub reads: bool,
+    /// Whether an output in this format can be written.
+    pub writes: bool,
+    /// What its user may choose with `-o NAME.KEY=VALUE`.
+    pub options: &'static [OptionSpec],
+    /// What it cannot hold or does not keep, a sentence each.
+    pub losses: &'static [&'static str],
+}
+
+/// How sure a format is that a tree is one of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It is not.
+    No,
+    /// It could be; nothing in it is of this format alone.
+    Weak,
+    /// It looks like it.
+    Strong,
+    /// It says so itself.
+    Exact,
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::No => "no",
+            Self::Weak => "weak",
+            Self::Strong => "strong",
+            Self::Exact => "exact",
+        })
+    }
+}
+
+/// What a format says of a tree, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detection {
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What was found, or what was looked for and not found: a fragment without a period.
+    pub reason: String,
+}
+
+/// What a reader is opened with.
+pub struct ReaderInput<'a> {
+    /// The release.
+    pub tree: Arc<dyn ReadTree>,
+    /// What places in this release are named by.
+    pub label: &'a str,
+    /// What the user chose of the format's options.
+    pub options: &'a Options,
+    /// How much the release may ask of us.
+    pub limits: Limits,
+    /// Whether pictures' headers are looked at.
+    pub probe: Probe,
+}
+
+/// A format: the one item that a format crate exports.
+pub trait Format: Send + Sync {
+    /// What it is.
+    fn about(&self) -> &'static About;
+
+    /// Whether `tree` is a release in this format, from names and the first bytes of files.
+    fn detect(&self, tree: &dyn ReadTree) -> Detection {
+        let _ = tree;
+        Detection { confidence: Confidence::No, reason: "it is only written".to_owned() }
+    }
+
+    /// Opens a release.
+    ///
+    /// # Errors
+    /// [`FormatError::Unsupported`] where the format is only written; else what makes the release
+    /// unreadable as a whole.
+    fn open_reader(&self, input: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
+        let _ = input;
+        Err(FormatError::Unsupported { format: self.about().name, action: "read" })
+    }
+
+    /// A writer with the options given.
+    ///
+    /// # Errors
+    /// [`FormatError::Unsupported`] where the format is only read.
+    fn open_writer(&self, options: &Options) -> Result<Box<dyn Writer>, FormatError> {
+        let _ = options;
+        Err(FormatError::Unsupported { format: self.about().name, action: "written" })
+    }
+}

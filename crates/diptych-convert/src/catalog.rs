@@ -1,0 +1,455 @@
+//! A catalog on the disk: one Parquet file of pairs for each partition, the table of files that
+//! their addresses mean, the rejections of reading, and `catalog.json`, which is written last.
+//!
+//! ```text
+//! catalog.json            what is in it: sources, partitions, books, notices
+//! files.parquet           the file table
+//! pairs-00000.parquet     a row a pair, in the schema of `diptych_schema::arrow`
+//! rejections-00000.jsonl  a line a rejection, where the partition has any
+//! ```
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, StringBuilder, StructBuilder, UInt32Builder, UInt64Builder};
+use arrow_array::{Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use diptych_format::Notice;
+use diptych_schema::EditPair;
+use diptych_schema::arrow::{catalog_schema, decode, encode};
+use diptych_storage::RelPath;
+use diptych_storage::output::{LocalOutput, StagedFile, WriteTree};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{DamagedBy, EngineError};
+use crate::report::Books;
+use crate::request::SourceTerms;
+use crate::work::damaged;
+
+/// The version of the catalog's shape.
+pub const CATALOG_VERSION: u32 = 1;
+
+/// The file that makes a folder a catalog.
+pub const HEAD: &str = "catalog.json";
+
+/// Pairs that are in memory at one time while a catalog is written or read.
+const BATCH: usize = 512;
+
+/// Pairs of a row group: what is buffered while writing.
+const ROW_GROUP: usize = 16 * BATCH;
+
+/// What a catalog holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// [`CATALOG_VERSION`].
+    pub catalog_version: u32,
+    /// The version of the canonical schema.
+    pub schema_version: u32,
+    /// Name and version of the program.
+    pub generator: String,
+    /// The releases.
+    pub sources: Vec<CatalogSource>,
+    /// The partitions, in order.
+    pub partitions: Vec<Partition>,
+    /// What is to be known of the releases.
+    pub notices: Vec<Notice>,
+}
+
+/// A release in a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CatalogSource {
+    /// Label, format and options.
+    #[serde(flatten)]
+    pub terms: SourceTerms,
+    /// Where it lay.
+    pub root: PathBuf,
+    /// A digest of its files' names, lengths and times.
+    pub listing: String,
+}
+
+/// A partition of a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partition {
+    /// The source's label.
+    pub source: String,
+    /// Its name in the release.
+    pub name: String,
+    /// Its pairs.
+    pub pairs: u64,
+    /// Whether there is a file of rejections.
+    pub has_rejections: bool,
+    /// What was read.
+    pub books: Books,
+}
+
+/// A file of the file table; its number is its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogFile {
+    /// Label of the source that it belongs to.
+    pub source: String,
+    /// The pieces that are read as one, in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// A piece of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Path from the source's root.
+    pub path: RelPath,
+    /// Length in bytes.
+    pub length: u64,
+    /// Time of the last change, in nanoseconds since 1970; 0 where not known.
+    pub modified: u64,
+}
+
+/// Name of a partition's pairs.
+#[must_use]
+pub fn pairs_file(partition: usize) -> String {
+    format!("pairs-{partition:05}.parquet")
+}
+
+/// Name of a partition's rejections.
+#[must_use]
+pub fn rejections_file(partition: usize) -> String {
+    format!("rejections-{partition:05}.jsonl")
+}
+
+/// Name of the file table.
+const FILES: &str = "files.parquet";
+
+/// A catalog that is whole.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    root: PathBuf,
+    head: Head,
+    files: Arc<[CatalogFile]>,
+}
+
+impl Catalog {
+    /// Opens the catalog in `root`; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`EngineError::Damaged`].
+    pub fn open(root: &Path) -> Result<Option<Self>, EngineError> {
+        let path = root.join(HEAD);
+        let name = path.display().to_string();
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(damaged(&name, error)),
+        };
+        let head: Head = serde_json::from_slice(&bytes).map_err(|e| damaged(&name, e))?;
+        if head.catalog_version != CATALOG_VERSION {
+            let what = format!(
+                "catalog version {}, this program reads {CATALOG_VERSION}",
+                head.catalog_version
+            );
+            return Err(damaged(&name, DamagedBy::Content(what)));
+        }
+        let files = root.join(FILES);
+        let files = read_files(&files).map_err(|e| damaged(&files.display().to_string(), e))?;
+        Ok(Some(Self { root: root.to_path_buf(), head, files: files.into() }))
+    }
+
+    /// What is in it.
+    #[must_use]
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The file table.
+    #[must_use]
+    pub fn files(&self) -> &Arc<[CatalogFile]> {
+        &self.files
+    }
+
+    /// The pairs of a partition from row `first` on, `count` of them at most.
+    ///
+    /// # Errors
+    /// [`EngineError::Damaged`].
+    pub fn pairs(
+        &self,
+        partition: usize,
+        first: u64,
+        count: u64,
+    ) -> Result<Pairs, EngineError> {
+        let path = self.root.join(pairs_file(partition));
+        let name = path.display().to_string();
+        let open = || -> Result<ParquetRecordBatchReader, DamagedBy> {
+            let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+            Ok(ParquetRecordBatchReaderBuilder::try_new(File::open(&path)?)?
+                .with_batch_size(BATCH)
+                .with_offset(size(first))
+                .with_limit(size(count))
+                .build()?)
+        };
+        let batches = open().map_err(|e| damaged(&name, e))?;
+        Ok(Pairs { name, batches, held: Vec::new().into_iter() })
+    }
+
+    /// Appends the rejections of a partition, a line each, to `to`.
+    ///
+    /// # Errors
+    /// [`EngineError::Damaged`], and those of the output.
+    pub fn copy_rejections(
+        &self,
+        partition: usize,
+        to: &mut dyn StagedFile,
+    ) -> Result<(), EngineError> {
+        copy_lines(&self.root.join(rejections_file(partition)), to)
+    }
+}
+
+/// Appends a small text file to a staged one; nothing where there is none.
+pub(crate) fn copy_lines(path: &Path, to: &mut dyn StagedFile) -> Result<(), EngineError> {
+    let name = path.display().to_string();
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(damaged(&name, error)),
+    };
+    let mut lines = BufReader::with_capacity(1 << 16, file);
+    loop {
+        let bytes = lines.fill_buf().map_err(|e| damaged(&name, e))?;
+        let length = bytes.len();
+        if length == 0 {
+            return Ok(());
+        }
+        to.write(bytes)?;
+        lines.consume(length);
+    }
+}
+
+/// The pairs of a partition, one after the other.
+pub struct Pairs {
+    name: String,
+    batches: ParquetRecordBatchReader,
+    held: std::vec::IntoIter<EditPair>,
+}
+
+impl Iterator for Pairs {
+    type Item = Result<EditPair, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(pair) = self.held.next() {
+                return Some(Ok(pair));
+            }
+            let batch = self.batches.next()?.map_err(DamagedBy::from);
+            match batch.and_then(|batch| Ok(decode(&batch)?)) {
+                Ok(pairs) => self.held = pairs.into_iter(),
+                Err(error) => return Some(Err(damaged(&self.name, error))),
+            }
+        }
+    }
+}
+
+/// Lets Parquet write into a staged file.
+pub(crate) struct StagedWrite(pub(crate) Box<dyn StagedFile>);
+
+impl Write for StagedWrite {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How our own working Parquet is written: small, and the same bytes everywhere.
+pub(crate) fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(crate::GENERATOR.to_owned())
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .build()
+}
+
+/// Writes the pairs of one partition.
+pub(crate) struct PairsWriter {
+    name: String,
+    writer: ArrowWriter<StagedWrite>,
+    held: Vec<EditPair>,
+    count: u64,
+}
+
+impl PairsWriter {
+    pub(crate) fn create(out: &LocalOutput, path: &RelPath) -> Result<Self, EngineError> {
+        let staged = StagedWrite(out.stage(path)?);
+        let name = path.to_string();
+        let writer = ArrowWriter::try_new(staged, catalog_schema(), Some(properties()))
+            .map_err(|e| damaged(&name, e))?;
+        Ok(Self { name, writer, held: Vec::with_capacity(BATCH), count: 0 })
+    }
+
+    pub(crate) fn push(&mut self, pair: EditPair) -> Result<(), EngineError> {
+        self.held.push(pair);
+        self.count += 1;
+        if self.held.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), EngineError> {
+        let batch = encode(&self.held).map_err(|e| damaged(&self.name, e))?;
+        self.held.clear();
+        self.writer.write(&batch).map_err(|e| damaged(&self.name, e))
+    }
+
+    /// Ends the file and says how many pairs are in it.
+    pub(crate) fn close(mut self) -> Result<u64, EngineError> {
+        if !self.held.is_empty() {
+            self.flush()?;
+        }
+        let StagedWrite(staged) = self.writer.into_inner().map_err(|e| damaged(&self.name, e))?;
+        staged.close()?;
+        Ok(self.count)
+    }
+}
+
+fn piece_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("path", DataType::Utf8, false),
+        Field::new("length", DataType::UInt64, false),
+        Field::new("modified", DataType::UInt64, false),
+    ])
+}
+
+fn files_schema() -> SchemaRef {
+    let pieces = DataType::List(Arc::new(Field::new_struct("item", piece_fields(), false)));
+    Arc::new(Schema::new(vec![
+        Field::new("file", DataType::UInt32, false),
+        Field::new("source", DataType::Utf8, false),
+        Field::new("pieces", pieces, false),
+    ]))
+}
+
+/// Writes the file table.
+pub(crate) fn write_files(
+    out: &LocalOutput,
+    folder: &str,
+    files: &[CatalogFile],
+) -> Result<(), EngineError> {
+    let path = crate::work::path(&format!("{folder}/{FILES}"))?;
+    let name = path.to_string();
+    let mut numbers = UInt32Builder::new();
+    let mut sources = StringBuilder::new();
+    let item = Field::new_struct("item", piece_fields(), false);
+    let builder = StructBuilder::from_fields(piece_fields(), files.len());
+    let mut pieces = ListBuilder::new(builder).with_field(item);
+    for (number, file) in (0_u32..).zip(files) {
+        numbers.append_value(number);
+        sources.append_value(&file.source);
+        for piece in &file.pieces {
+            let row = pieces.values();
+            if let Some(path) = row.field_builder::<StringBuilder>(0) {
+                path.append_value(piece.path.as_str());
+            }
+            for (field, value) in [(1, piece.length), (2, piece.modified)] {
+                if let Some(builder) = row.field_builder::<UInt64Builder>(field) {
+                    builder.append_value(value);
+                }
+            }
+            row.append(true);
+        }
+        pieces.append(true);
+    }
+    let write = |staged| -> Result<StagedWrite, DamagedBy> {
+        let batch = RecordBatch::try_new(
+            files_schema(),
+            vec![
+                Arc::new(numbers.finish()),
+                Arc::new(sources.finish()),
+                Arc::new(pieces.finish()),
+            ],
+        )?;
+        let mut writer = ArrowWriter::try_new(staged, files_schema(), Some(properties()))?;
+        writer.write(&batch)?;
+        Ok(writer.into_inner()?)
+    };
+    let staged = StagedWrite(out.stage(&path)?);
+    let StagedWrite(staged) = write(staged).map_err(|e| damaged(&name, e))?;
+    staged.close()?;
+    Ok(())
+}
+
+fn read_files(path: &Path) -> Result<Vec<CatalogFile>, DamagedBy> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()?;
+    let mut files = Vec::new();
+    for batch in reader {
+        let batch = batch?;
+        let sources: &StringArray = column(&batch, "source")?;
+        let pieces: &ListArray = column(&batch, "pieces")?;
+        for row in 0..batch.num_rows() {
+            let rows = pieces.value(row);
+            let rows = rows
+                .as_any()
+                .downcast_ref::<StructArray>()
+                .ok_or_else(|| DamagedBy::Content("pieces are no structs".to_owned()))?;
+            let rows = RecordBatch::from(rows);
+            let paths: &StringArray = column(&rows, "path")?;
+            let lengths: &UInt64Array = column(&rows, "length")?;
+            let modified: &UInt64Array = column(&rows, "modified")?;
+            let piece = |i: usize| {
+                let path = RelPath::new(paths.value(i))
+                    .map_err(|e| DamagedBy::Content(format!("a path with {e}")))?;
+                Ok(Piece { path, length: lengths.value(i), modified: modified.value(i) })
+            };
+            let pieces: Result<Vec<_>, DamagedBy> = (0..rows.num_rows()).map(piece).collect();
+            files.push(CatalogFile { source: sources.value(row).to_owned(), pieces: pieces? });
+        }
+    }
+    Ok(files)
+}
+
+/// A column of the type expected.
+pub(crate) fn column<'a, T: 'static>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a T, DamagedBy> {
+    batch
+        .column_by_name(name)
+        .and_then(|column| column.as_any().downcast_ref())
+        .ok_or_else(|| DamagedBy::Content(format!("no column {name} of the type expected")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_table_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = LocalOutput::new(dir.path(), false);
+        let piece = |path: &str, length| Piece {
+            path: RelPath::new(path).unwrap(),
+            length,
+            modified: u64::MAX,
+        };
+        let files = vec![
+            CatalogFile { source: "a".to_owned(), pieces: vec![piece("x/中.tar", u64::MAX)] },
+            CatalogFile { source: "b".to_owned(), pieces: Vec::new() },
+            CatalogFile { source: "b".to_owned(), pieces: vec![piece("1", 0), piece("2", 7)] },
+        ];
+        write_files(&out, "c", &files).unwrap();
+        assert_eq!(read_files(&dir.path().join("c").join(FILES)).unwrap(), files);
+        write_files(&out, "d", &[]).unwrap();
+        assert_eq!(read_files(&dir.path().join("d").join(FILES)).unwrap(), []);
+    }
+
+    #[test]
+    fn a_folder_without_its_head_is_no_catalog() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Catalog::open(dir.path()).unwrap().is_none());
+        std::fs::write(dir.path().join(HEAD), "{").unwrap();
+        assert!(matches!(Catalog::open(dir.path()), Err(EngineError::Damaged { .. })));
+    }
+}

@@ -1,0 +1,249 @@
+//! Why the engine cannot go on.
+
+use std::io;
+
+use diptych_format::options::OptionError;
+use diptych_format::{FormatError, Rejection};
+use diptych_schema::arrow::{DecodeError, EncodeError};
+use diptych_storage::output::OutputError;
+use diptych_storage::tree::TreeError;
+use parquet::errors::ParquetError;
+
+use crate::detect::DetectError;
+
+/// Why the engine cannot go on. Everything wrong with single edits is a rejection instead.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// A source cannot be listed.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// A source's format cannot be told.
+    #[error(transparent)]
+    Detect(#[from] DetectError),
+    /// No format has this name.
+    #[error("there is no format `{name}` that can be {action}: there are {}", known.join(", "))]
+    NoFormat {
+        /// The name asked for.
+        name: String,
+        /// `read` or `written`.
+        action: &'static str,
+        /// Those there are.
+        known: Vec<&'static str>,
+    },
+    /// An option is not as declared.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// Options were given for a format that takes no part.
+    #[error("`-o {format}.{key}` is for a format that takes no part in this")]
+    StrayOption {
+        /// The format named.
+        format: String,
+        /// The key given.
+        key: String,
+    },
+    /// A format cannot go on.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A reader or writer failed within a partition or unit.
+    #[error("{what}")]
+    Within {
+        /// Which partition, or which unit and pair.
+        what: String,
+        /// Why.
+        #[source]
+        source: Box<EngineError>,
+    },
+    /// A file of a release cannot be opened or read.
+    #[error("cannot read {file} of {label}")]
+    ReadSource {
+        /// The source's label.
+        label: String,
+        /// The file.
+        file: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A release is not what it was when the catalog was made.
+    #[error("{label} has changed since its catalog was made: {what}")]
+    Changed {
+        /// The source's label.
+        label: String,
+        /// What is different.
+        what: String,
+    },
+    /// A label that no source has.
+    #[error("no source is called {label}: there are {}", known.join(", "))]
+    NoLabel {
+        /// The label given.
+        label: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// The output folder holds something.
+    #[error("the output folder {path} is not empty")]
+    NotEmpty {
+        /// The folder.
+        path: String,
+    },
+    /// The output folder would be read as part of a source.
+    #[error("the output folder {path} lies inside the source {inside}")]
+    Inside {
+        /// The folder.
+        path: String,
+        /// The source.
+        inside: String,
+    },
+    /// The output was begun by another request.
+    #[error("{path} was begun with another request: {}", differences.join("; "))]
+    OtherRequest {
+        /// The output folder.
+        path: String,
+        /// What differs, `was` and `is`.
+        differences: Vec<String>,
+    },
+    /// Another process plans or finishes the same output.
+    #[error("{path} is in use by another process")]
+    Locked {
+        /// The output folder.
+        path: String,
+    },
+    /// There is no plan where one is needed.
+    #[error("{path} holds no plan")]
+    NoPlan {
+        /// The output folder.
+        path: String,
+    },
+    /// A unit that the plan does not have.
+    #[error("the plan has {units} units, numbered from 0; there is no unit {asked}")]
+    NoUnit {
+        /// The number asked for.
+        asked: u32,
+        /// How many there are.
+        units: usize,
+    },
+    /// Units that have no receipt yet.
+    #[error("{} of {units} units are not done: {}", missing.len(), ranges(missing))]
+    Unfinished {
+        /// Their numbers.
+        missing: Vec<u32>,
+        /// How many there are in all.
+        units: usize,
+    },
+    /// A rejection where none is allowed.
+    #[error("rejected ({}): {}: {}", .0.kind, .0.at, .0.cause)]
+    Strict(Box<Rejection>),
+    /// Two sources bring the same pair.
+    #[error("{pair_id} is in {first} and in {second}")]
+    SameId {
+        /// The pair's id.
+        pair_id: String,
+        /// Where it was read first.
+        first: String,
+        /// Where it was read again.
+        second: String,
+    },
+    /// The sums do not agree: a fault of this program.
+    #[error("the books do not balance for {of}: {read} edits read, {accounted} accounted for")]
+    Books {
+        /// Dataset and subset.
+        of: String,
+        /// Edits read.
+        read: u64,
+        /// Edits written, filtered and rejected.
+        accounted: u64,
+    },
+    /// The output cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// A working file is not what was written.
+    #[error("{path} is damaged")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// Why it cannot be read.
+        #[source]
+        source: DamagedBy,
+    },
+}
+
+/// What is wrong with a working file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DamagedBy {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is no JSON of the kind expected.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It is no Parquet.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    /// It is no Arrow.
+    #[error(transparent)]
+    Arrow(#[from] arrow_schema::ArrowError),
+    /// Pairs cannot be made of it.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// Pairs cannot be put into it.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// It does not hold what it should.
+    #[error("{0}")]
+    Content(String),
+}
+
+impl EngineError {
+    /// Says in which partition or unit it was.
+    #[must_use]
+    pub fn within(self, what: impl Into<String>) -> Self {
+        Self::Within { what: what.into(), source: Box::new(self) }
+    }
+
+    /// Whether the user asked for something that cannot be asked for.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::NoFormat { .. }
+                | Self::Option(_)
+                | Self::StrayOption { .. }
+                | Self::NoLabel { .. }
+                | Self::NoUnit { .. }
+        )
+    }
+}
+
+/// Numbers as ranges: `0-3, 7`.
+#[must_use]
+pub fn ranges(numbers: &[u32]) -> String {
+    let mut text = String::new();
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    for (first, last) in runs {
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        text.push_str(&first.to_string());
+        if last > first {
+            text.push_str(&format!("-{last}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_are_told_as_ranges() {
+        assert_eq!(super::ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
+        assert_eq!(super::ranges(&[]), "");
+    }
+}

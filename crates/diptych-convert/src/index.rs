@@ -1,0 +1,291 @@
+//! Readers into a catalog.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use diptych_format::{Edit, Notice, Place, Probe, Reader, Rejection, Tally};
+use diptych_schema::SCHEMA_VERSION;
+use diptych_storage::output::{LocalOutput, StagedFile, WriteTree};
+use diptych_storage::tree::OddityKind;
+use diptych_storage::{Limits, ReadTree, RelPath};
+use rayon::prelude::*;
+
+use crate::GENERATOR;
+use crate::catalog::{
+    CATALOG_VERSION, CatalogFile, CatalogSource, HEAD, Head, PairsWriter, Partition, Piece,
+    pairs_file, rejections_file, write_files,
+};
+use crate::error::EngineError;
+use crate::observe::{Event, Observer};
+use crate::report::Books;
+use crate::source::OpenSource;
+use crate::work::{self, damaged, put_json};
+
+/// How a catalog is made.
+pub(crate) struct IndexJob<'a> {
+    pub(crate) sources: &'a [OpenSource],
+    pub(crate) limits: Limits,
+    pub(crate) probe: Probe,
+    pub(crate) jobs: NonZeroUsize,
+    /// Reads no more partitions than hold so many pairs, in order.
+    pub(crate) enough: Option<u64>,
+    /// Fails at the first rejection.
+    pub(crate) strict: bool,
+    pub(crate) observer: &'a dyn Observer,
+}
+
+/// A partition to be read.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    source: &'a Source<'a>,
+    /// Its place in the reader.
+    partition: usize,
+    /// Its place in the catalog.
+    number: usize,
+}
+
+struct Source<'a> {
+    open: &'a OpenSource,
+    reader: Box<dyn Reader>,
+    first_file: u32,
+}
+
+/// Writes the catalog of the sources into the folder `at`, its head last.
+pub(crate) fn write_catalog(
+    job: &IndexJob<'_>,
+    out: &LocalOutput,
+    at: &str,
+) -> Result<(), EngineError> {
+    let mut sources = Vec::with_capacity(job.sources.len());
+    let mut files = Vec::new();
+    for open in job.sources {
+        let reader = open.reader(job.limits, job.probe)?;
+        let first_file = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        files.extend(file_table(open, reader.as_ref())?);
+        if u32::try_from(files.len()).is_err() {
+            let what = "more files than a catalog can number".to_owned();
+            return Err(EngineError::Changed { label: open.terms.label.clone(), what });
+        }
+        sources.push(Source { open, reader, first_file });
+    }
+    write_files(out, at, &files)?;
+    drop(files);
+    let mut tasks = Vec::new();
+    for source in &sources {
+        for partition in 0..source.reader.partitions().len() {
+            tasks.push(Task { source, partition, number: tasks.len() });
+        }
+    }
+    job.observer.event(Event::Indexing { partitions: tasks.len() });
+    let partitions = read_partitions(job, out, at, &tasks)?;
+    let notices = notices(&sources, &tasks, &partitions);
+    notices.iter().for_each(|notice| job.observer.event(Event::Noticed(notice.clone())));
+    let source = |source: &Source<'_>| CatalogSource {
+        terms: source.open.terms.clone(),
+        root: std::path::absolute(source.open.tree.root())
+            .unwrap_or_else(|_| source.open.tree.root().to_path_buf()),
+        listing: source.open.listing(),
+    };
+    let head = Head {
+        catalog_version: CATALOG_VERSION,
+        schema_version: SCHEMA_VERSION,
+        generator: GENERATOR.to_owned(),
+        sources: sources.iter().map(source).collect(),
+        partitions,
+        notices,
+    };
+    put_json(out, &format!("{at}/{HEAD}"), &head)
+}
+
+fn file_table(
+    open: &OpenSource,
+    reader: &dyn Reader,
+) -> Result<Vec<CatalogFile>, EngineError> {
+    let piece = |path: &RelPath| {
+        let entry = open.tree.entry(path.as_str()).ok_or_else(|| EngineError::Changed {
+            label: open.terms.label.clone(),
+            what: format!("{path} is not listed"),
+        })?;
+        Ok(Piece { path: path.clone(), length: entry.length, modified: entry.modified })
+    };
+    let file = |file: &diptych_format::SourceFile| {
+        let pieces: Result<Vec<_>, EngineError> = file.pieces.iter().map(piece).collect();
+        Ok(CatalogFile { source: open.terms.label.clone(), pieces: pieces? })
+    };
+    reader.files().iter().map(file).collect()
+}
+
+fn read_partitions(
+    job: &IndexJob<'_>,
+    out: &LocalOutput,
+    at: &str,
+    tasks: &[Task<'_>],
+) -> Result<Vec<Partition>, EngineError> {
+    let pool = crate::run::pool(job.jobs)?;
+    let stop = AtomicBool::new(false);
+    let read = |task: &Task<'_>| {
+        let done = read_partition(job, out, at, task, &stop);
+        if done.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        done
+    };
+    // With a bound, waves: what lies beyond the partition that fills it is not kept, so that
+    // the same is read whatever the number of threads.
+    let wave = if job.enough.is_some() { job.jobs.get() } else { tasks.len().max(1) };
+    let mut partitions: Vec<Partition> = Vec::with_capacity(tasks.len());
+    let mut pairs = 0;
+    'waves: for wave in tasks.chunks(wave) {
+        let read: Vec<_> = pool.install(|| wave.par_iter().map(read).collect());
+        for partition in first_error_or_all(read)? {
+            if job.enough.is_some_and(|enough| pairs >= enough) {
+                break 'waves;
+            }
+            pairs += partition.pairs;
+            partitions.push(partition);
+        }
+        if job.enough.is_some_and(|enough| pairs >= enough) {
+            break;
+        }
+    }
+    for number in partitions.len()..tasks.len() {
+        for name in [pairs_file(number), rejections_file(number)] {
+            out.remove(&work::path(&format!("{at}/{name}"))?)?;
+        }
+    }
+    Ok(partitions)
+}
+
+/// All partitions in order, or the error of the first that has one of its own: those after it
+/// may only have been told to stop.
+fn first_error_or_all(
+    read: Vec<Result<Option<Partition>, EngineError>>,
+) -> Result<Vec<Partition>, EngineError> {
+    let mut partitions = Vec::with_capacity(read.len());
+    let mut stopped = false;
+    for done in read {
+        match done? {
+            Some(partition) => partitions.push(partition),
+            None => stopped = true,
+        }
+    }
+    debug_assert!(!stopped, "a partition stops only where another has failed");
+    Ok(partitions)
+}
+
+/// Reads a partition; `None` where another failed meanwhile.
+fn read_partition(
+    job: &IndexJob<'_>,
+    out: &LocalOutput,
+    at: &str,
+    task: &Task<'_>,
+    stop: &AtomicBool,
+) -> Result<Option<Partition>, EngineError> {
+    let Task { source, partition, number } = *task;
+    let name = source.reader.partitions().get(partition).cloned().unwrap_or_default();
+    let label = &source.open.terms.label;
+    let within = |error: EngineError| error.within(format!("cannot index {label}/{name}"));
+    let mut books = Books::default();
+    let mut pairs =
+        PairsWriter::create(out, &work::path(&format!("{at}/{}", pairs_file(number)))?)?;
+    let rejections = format!("{at}/{}", rejections_file(number));
+    let mut rejections = RejectionLines::new(out, work::path(&rejections)?);
+    let mut edits = source.reader.read(partition).map_err(|e| within(e.into()))?;
+    let mut read = 0;
+    while let Some(edit) = edits.next().map_err(|e| within(e.into()))? {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        read += 1;
+        match edit {
+            Edit::Pair(mut pair) => {
+                books.of(&pair.dataset, pair.subset.as_deref()).read += 1;
+                pair.addresses_mut().for_each(|address| address.shift_file(source.first_file));
+                pairs.push(*pair)?;
+            }
+            Edit::Rejected(rejection) => {
+                books.of(&rejection.dataset, rejection.subset.as_deref()).read += 1;
+                books.reject(&rejection);
+                if job.strict {
+                    return Err(EngineError::Strict(rejection));
+                }
+                rejections.push(&rejection)?;
+            }
+        }
+    }
+    job.observer.event(Event::Indexed { edits: read });
+    Ok(Some(Partition {
+        source: label.clone(),
+        name,
+        pairs: pairs.close()?,
+        has_rejections: rejections.close()?,
+        books,
+    }))
+}
+
+/// A file of rejections, made with the first.
+pub(crate) struct RejectionLines<'a> {
+    out: &'a LocalOutput,
+    path: RelPath,
+    file: Option<Box<dyn StagedFile>>,
+}
+
+impl<'a> RejectionLines<'a> {
+    pub(crate) fn new(out: &'a LocalOutput, path: RelPath) -> Self {
+        Self { out, path, file: None }
+    }
+
+    pub(crate) fn push(&mut self, rejection: &Rejection) -> Result<(), EngineError> {
+        let mut line = serde_json::to_vec(rejection)
+            .map_err(|error| damaged(self.path.as_str(), error))?;
+        line.push(b'\n');
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(self.out.stage(&self.path)?),
+        };
+        Ok(file.write(&line)?)
+    }
+
+    /// Ends the file and says whether there is one.
+    pub(crate) fn close(self) -> Result<bool, EngineError> {
+        let Some(file) = self.file else { return Ok(false) };
+        file.close()?;
+        Ok(true)
+    }
+}
+
+fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition]) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for source in sources {
+        let mut tally = Tally::default();
+        let read = tasks.iter().zip(partitions);
+        for (_, partition) in read.filter(|(task, _)| std::ptr::eq(task.source, source)) {
+            let total = partition.books.total();
+            tally.edits.push(total.read);
+            for (kind, count) in total.rejected {
+                *tally.rejected.entry(kind).or_default() += count;
+            }
+        }
+        notices.extend(oddities(source.open));
+        let mut of_reader = source.reader.notices(&tally);
+        of_reader.sort();
+        of_reader.dedup();
+        notices.extend(of_reader);
+    }
+    notices
+}
+
+/// What was seen while listing a release that is no file to be read.
+fn oddities(source: &OpenSource) -> Vec<Notice> {
+    let notice = |oddity: &diptych_storage::tree::Oddity| {
+        let (kind, detail) = match oddity.kind {
+            OddityKind::Unfinished => ("unfinished_download", "a download that was not ended"),
+            OddityKind::BrokenLink => ("broken_link", "a link to something that is not there"),
+            OddityKind::Loop => ("folder_loop", "a folder within itself, through a link"),
+            _ => ("unreadable_name", "a name that no path here can have; not read"),
+        };
+        let at = Place { file: Some(oddity.name.clone()), ..source.place() };
+        Notice { kind: kind.to_owned(), at, detail: detail.to_owned() }
+    };
+    source.tree.oddities().iter().map(notice).collect()
+}

@@ -1,0 +1,560 @@
+//! Which pairs go into which unit: decided on the catalog alone, and kept as one file.
+//!
+//! The plan is a Parquet file of runs (`unit`, `split`, `partition`, `first`, `count`: so many
+//! rows of a partition from that row on), with its head as JSON in the file's metadata. While it
+//! is made some forty bytes a pair are held, and never the pairs themselves.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use diptych_format::{Grain, Place, Rejection, Writer};
+use diptych_schema::{EditPair, MaskPart, Split};
+use diptych_storage::output::{LocalOutput, WriteTree};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::KeyValue;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::catalog::{Catalog, StagedWrite, column, properties};
+use crate::error::{DamagedBy, EngineError};
+use crate::index::RejectionLines;
+use crate::report::Books;
+use crate::request::Terms;
+use crate::source::hex;
+use crate::work::{self, PLAN, PLAN_REJECTIONS, damaged};
+
+/// The version of the plan's shape.
+const PLAN_VERSION: u32 = 1;
+
+/// The key of the head in the file's metadata.
+const HEAD_KEY: &str = "diptych.plan";
+
+/// Why a pair that was read is not written, for the books.
+const LIMIT: &str = "limit";
+
+/// Rows of a partition that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The partition.
+    pub partition: u32,
+    /// The first row.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// What one unit holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitPlan {
+    /// The split that its pairs are written under.
+    pub split: Split,
+    /// Its pairs.
+    pub pairs: u64,
+    /// About how many bytes they take in the output.
+    pub bytes: u64,
+    /// Them, in order.
+    pub runs: Vec<Run>,
+}
+
+/// Which pairs go into which unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// What was asked for.
+    pub terms: Terms,
+    /// The units; a unit's number is its place.
+    pub units: Vec<UnitPlan>,
+    /// What was read, and what of it is not in any unit.
+    pub books: Books,
+    /// A digest of the plan's file.
+    pub digest: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    plan_version: u32,
+    terms: Terms,
+    books: Books,
+    /// About how many bytes each unit takes.
+    unit_bytes: Vec<u64>,
+}
+
+/// What is held of a pair while planning.
+struct PlanRow {
+    /// About its bytes in the output.
+    weight: u64,
+    split: Split,
+    /// Whether it belongs to the atom of the pair before it.
+    continues: bool,
+    /// Whether it is in no unit.
+    dropped: bool,
+}
+
+/// Plans an output and writes the plan into its working folder.
+pub(crate) fn write_plan(
+    catalog: &Catalog,
+    terms: Terms,
+    writer: &dyn Writer,
+    pool: &rayon::ThreadPool,
+    out: &LocalOutput,
+) -> Result<Plan, EngineError> {
+    let mut books = Books::default();
+    catalog.head().partitions.iter().for_each(|partition| books.add(&partition.books));
+    let scanned: Result<Vec<_>, _> = pool.install(|| {
+        (0..catalog.head().partitions.len())
+            .into_par_iter()
+            .map(|partition| scan(catalog, partition, writer))
+            .collect()
+    });
+    let mut partitions = Vec::new();
+    let mut ids = Vec::new();
+    for (rows, of_partition) in scanned? {
+        partitions.push(rows);
+        ids.extend(of_partition);
+    }
+    drop_repeats(catalog, &mut partitions, ids, terms.strict, &mut books, out)?;
+    drop_beyond(catalog, &mut partitions, terms.limit, &mut books)?;
+    let units = cut(&partitions, terms.shard_size);
+    let digest = save(out, &terms, &books, &units)?;
+    Ok(Plan { terms, units, books, digest })
+}
+
+/// What the plan needs of the pairs of a partition, and a digest of each pair's id.
+fn scan(
+    catalog: &Catalog,
+    partition: usize,
+    writer: &dyn Writer,
+) -> Result<(Vec<PlanRow>, Vec<u128>), EngineError> {
+    let mut rows = Vec::new();
+    let mut ids = Vec::new();
+    let mut atom: Option<String> = None;
+    for pair in catalog.pairs(partition, 0, u64::MAX)? {
+        let pair = pair?;
+        writer.check(&pair)?;
+        let of = atom_of(&pair, writer.grain()).map(str::to_owned);
+        let continues = of.is_some() && of == atom;
+        atom = of;
+        rows.push(PlanRow {
+            weight: weight(&pair, writer),
+            split: pair.split.unwrap_or(Split::Train),
+            continues,
+            dropped: false,
+        });
+        ids.push(id_digest(&pair.pair_id));
+    }
+    rows.shrink_to_fit();
+    Ok((rows, ids))
+}
+
+/// What a pair's atom is called; `None` for a pair that is one by itself.
+pub(crate) fn atom_of(pair: &EditPair, grain: Grain) -> Option<&str> {
+    match grain {
+        Grain::Pair => None,
+        Grain::Group => pair.group_id.as_deref(),
+        Grain::Session => pair.session_id.as_deref(),
+    }
+}
+
+fn id_digest(pair_id: &str) -> u128 {
+    let digest = Sha256::digest(pair_id.as_bytes());
+    digest.iter().take(16).fold(0, |sum, byte| sum << 8 | u128::from(*byte))
+}
+
+/// About how many bytes a pair takes in the output.
+fn weight(pair: &EditPair, writer: &dyn Writer) -> u64 {
+    let references = pair.references.iter().map(|reference| &reference.picture);
+    let pictures = std::iter::once(&pair.source).chain(&pair.target).chain(references);
+    let parts = pair.mask.iter().flat_map(|mask| &mask.parts).filter_map(|part| match part {
+        MaskPart::Picture(picture) => Some(picture),
+        MaskPart::RunLength { .. } => None,
+    });
+    let lengths = pictures.chain(parts).map(|picture| picture.address.length().unwrap_or(0));
+    let (count, bytes) =
+        lengths.fold((0, 0_u64), |(n, bytes), length| (n + 1, bytes.saturating_add(length)));
+    bytes.saturating_add(writer.overhead(pair, count))
+}
+
+/// Takes out every pair whose id an earlier pair has. Within a source it is rejected; between
+/// two sources it is an error that names both.
+fn drop_repeats(
+    catalog: &Catalog,
+    partitions: &mut [Vec<PlanRow>],
+    ids: Vec<u128>,
+    strict: bool,
+    books: &mut Books,
+    out: &LocalOutput,
+) -> Result<(), EngineError> {
+    let mut order: Vec<u32> = (0..u32::try_from(ids.len()).unwrap_or(u32::MAX)).collect();
+    let id = |number: &u32| ids.get(*number as usize).copied();
+    // Stable, so that of pairs with one id the first stays first.
+    order.sort_by_key(id);
+    let mut repeats: Vec<(u32, u32)> = Vec::new();
+    for same in order.chunk_by(|a, b| id(a) == id(b)) {
+        if let [first, others @ ..] = same {
+            repeats.extend(others.iter().map(|other| (*other, *first)));
+        }
+    }
+    drop((order, ids));
+    repeats.sort_unstable();
+    let mut lines = RejectionLines::new(out, work::path(PLAN_REJECTIONS)?);
+    let starts: Vec<u64> = partitions
+        .iter()
+        .scan(0, |start, rows| Some(std::mem::replace(start, *start + rows.len() as u64)))
+        .collect();
+    for (number, first) in repeats {
+        let (at, pair) = pair_at(catalog, &starts, number.into())?;
+        let (first_at, _) = pair_at(catalog, &starts, first.into())?;
+        if at.source != first_at.source {
+            return Err(EngineError::SameId {
+                pair_id: pair.pair_id,
+                first: first_at.to_string(),
+                second: at.to_string(),
+            });
+        }
+        let rejection = Rejection {
+            kind: "duplicate_pair_id".to_owned(),
+            cause: format!("{first_at} has the same id"),
+            at,
+            dataset: pair.dataset,
+            subset: pair.subset,
+            pair_id: Some(pair.pair_id),
+            native: pair.native,
+        };
+        if strict {
+            return Err(EngineError::Strict(Box::new(rejection)));
+        }
+        books.reject(&rejection);
+        lines.push(&rejection)?;
+        let (partition, row) = locate(&starts, number.into());
+        if let Some(row) = partitions.get_mut(partition).and_then(|rows| rows.get_mut(row)) {
+            row.dropped = true;
+        }
+    }
+    lines.close()?;
+    Ok(())
+}
+
+/// Partition and row of a pair, from its number among all pairs.
+fn locate(starts: &[u64], number: u64) -> (usize, usize) {
+    let partition = starts.partition_point(|start| *start <= number).saturating_sub(1);
+    let start = starts.get(partition).copied().unwrap_or(0);
+    (partition, usize::try_from(number - start).unwrap_or(usize::MAX))
+}
+
+/// A pair by its number among all pairs, and the place in the release that it stands for.
+fn pair_at(
+    catalog: &Catalog,
+    starts: &[u64],
+    number: u64,
+) -> Result<(Place, EditPair), EngineError> {
+    let (partition, row) = locate(starts, number);
+    let pair = catalog.pairs(partition, row as u64, 1)?.next().transpose()?;
+    let pair = pair.ok_or_else(|| {
+        damaged("the catalog", DamagedBy::Content(format!("pair {number} is not there")))
+    })?;
+    let of = catalog.head().partitions.get(partition);
+    let place = of.map_or_else(Place::default, |of| Place::file(&of.source, &of.name));
+    Ok((place, pair))
+}
+
+/// Takes out what lies beyond the limit.
+fn drop_beyond(
+    catalog: &Catalog,
+    partitions: &mut [Vec<PlanRow>],
+    limit: Option<u64>,
+    books: &mut Books,
+) -> Result<(), EngineError> {
+    let Some(limit) = limit else { return Ok(()) };
+    let mut taken = 0;
+    for (partition, rows) in partitions.iter_mut().enumerate() {
+        let mut dropped = Vec::new();
+        for (number, row) in rows.iter_mut().enumerate().filter(|(_, row)| !row.dropped) {
+            if taken < limit {
+                taken += 1;
+            } else {
+                row.dropped = true;
+                dropped.push(number);
+            }
+        }
+        let Some(first) = dropped.first().copied() else { continue };
+        // The books are by dataset and subset, which the pairs know.
+        let mut dropped = dropped.into_iter().peekable();
+        for (number, pair) in (first..).zip(catalog.pairs(partition, first as u64, u64::MAX)?) {
+            let pair = pair?;
+            if dropped.next_if_eq(&number).is_some() {
+                let book = books.of(&pair.dataset, pair.subset.as_deref());
+                *book.filtered.entry(LIMIT.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Cuts the atoms into units, split by split. Units of one split are about the same size, so that
+/// threads end together and no shard is a scrap.
+fn cut(partitions: &[Vec<PlanRow>], shard_size: u64) -> Vec<UnitPlan> {
+    let mut units = Vec::new();
+    for &split in Split::ALL {
+        let rows = || {
+            partitions.iter().enumerate().flat_map(|(partition, rows)| {
+                let numbered = (0_u64..).zip(rows);
+                numbered.filter(|(_, row)| !row.dropped && row.split == split).map(
+                    move |(number, row)| (u32::try_from(partition).unwrap_or(u32::MAX), number, row),
+                )
+            })
+        };
+        let total: u64 = rows().fold(0, |sum, (_, _, row)| sum.saturating_add(row.weight));
+        let count = total.div_ceil(shard_size.max(1)).max(1);
+        let share = total.div_ceil(count);
+        let mut unit = UnitPlan { split, pairs: 0, bytes: 0, runs: Vec::new() };
+        let mut atom = Atom::default();
+        for (partition, number, row) in rows() {
+            if !(row.continues && atom.is_continued_by(partition, number)) {
+                unit.take(&mut atom, share, &mut units);
+            }
+            atom.push(partition, number, row.weight);
+        }
+        unit.take(&mut atom, share, &mut units);
+        if unit.pairs > 0 {
+            units.push(unit);
+        }
+    }
+    units
+}
+
+/// Rows of one partition that stay together.
+#[derive(Default)]
+struct Atom {
+    rows: Option<Run>,
+    weight: u64,
+}
+
+impl Atom {
+    fn is_continued_by(&self, partition: u32, number: u64) -> bool {
+        let next = |run: Run| run.partition == partition && run.first + run.count == number;
+        self.rows.is_some_and(next)
+    }
+
+    fn push(&mut self, partition: u32, number: u64, weight: u64) {
+        let run = self.rows.get_or_insert(Run { partition, first: number, count: 0 });
+        run.count += 1;
+        self.weight = self.weight.saturating_add(weight);
+    }
+}
+
+impl UnitPlan {
+    /// Takes an atom, and begins the next unit first where this one has its share.
+    fn take(&mut self, atom: &mut Atom, share: u64, done: &mut Vec<Self>) {
+        let Atom { rows: Some(run), weight } = std::mem::take(atom) else { return };
+        // Half an atom too much is as good as half an atom too little.
+        if self.pairs > 0 && self.bytes.saturating_add(weight / 2) > share {
+            let next = Self { split: self.split, pairs: 0, bytes: 0, runs: Vec::new() };
+            done.push(std::mem::replace(self, next));
+        }
+        match self.runs.last_mut() {
+            Some(last)
+                if last.partition == run.partition && last.first + last.count == run.first =>
+            {
+                last.count += run.count;
+            }
+            _ => self.runs.push(run),
+        }
+        self.pairs += run.count;
+        self.bytes = self.bytes.saturating_add(weight);
+    }
+}
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("unit", DataType::UInt32, false),
+        Field::new("split", DataType::Utf8, false),
+        Field::new("partition", DataType::UInt32, false),
+        Field::new("first", DataType::UInt64, false),
+        Field::new("count", DataType::UInt64, false),
+    ]))
+}
+
+/// Writes the plan and gives its digest.
+fn save(
+    out: &LocalOutput,
+    terms: &Terms,
+    books: &Books,
+    units: &[UnitPlan],
+) -> Result<String, EngineError> {
+    let head = Head {
+        plan_version: PLAN_VERSION,
+        terms: terms.clone(),
+        books: books.clone(),
+        unit_bytes: units.iter().map(|unit| unit.bytes).collect(),
+    };
+    let runs = || {
+        (0_u32..).zip(units).flat_map(|(number, unit)| {
+            unit.runs.iter().map(move |run| (number, unit.split.word(), run))
+        })
+    };
+    let write = |staged| -> Result<StagedWrite, DamagedBy> {
+        let batch = RecordBatch::try_new(
+            schema(),
+            vec![
+                Arc::new(UInt32Array::from_iter_values(runs().map(|(unit, _, _)| unit))),
+                Arc::new(StringArray::from_iter_values(runs().map(|(_, split, _)| split))),
+                Arc::new(UInt32Array::from_iter_values(runs().map(|(_, _, run)| run.partition))),
+                Arc::new(UInt64Array::from_iter_values(runs().map(|(_, _, run)| run.first))),
+                Arc::new(UInt64Array::from_iter_values(runs().map(|(_, _, run)| run.count))),
+            ],
+        )?;
+        let mut writer = ArrowWriter::try_new(staged, schema(), Some(properties()))?;
+        writer.write(&batch)?;
+        let head = serde_json::to_string(&head)?;
+        writer.append_key_value_metadata(KeyValue::new(HEAD_KEY.to_owned(), head));
+        Ok(writer.into_inner()?)
+    };
+    let (staged, path) = (work::path(&format!("{PLAN}.part"))?, work::path(PLAN)?);
+    let file = StagedWrite(out.stage(&staged)?);
+    let StagedWrite(file) = write(file).map_err(|e| damaged(PLAN, e))?;
+    file.close()?;
+    out.publish(&staged, &path)?;
+    digest(&path.under(out.root())).map_err(|e| damaged(PLAN, e))
+}
+
+fn digest(path: &Path) -> Result<String, DamagedBy> {
+    let mut digest = Sha256::new();
+    std::io::copy(&mut File::open(path)?, &mut HashWrite(&mut digest))?;
+    Ok(hex(&digest.finalize()))
+}
+
+struct HashWrite<'a>(&'a mut Sha256);
+
+impl std::io::Write for HashWrite<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Reads the plan of an output; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`EngineError::Damaged`].
+    pub fn load(out: &LocalOutput) -> Result<Option<Self>, EngineError> {
+        let path = work::path(PLAN)?;
+        if !out.exists(&path) {
+            return Ok(None);
+        }
+        let path = path.under(out.root());
+        Self::read(&path).map(Some).map_err(|e| damaged(&path.display().to_string(), e))
+    }
+
+    fn read(path: &Path) -> Result<Self, DamagedBy> {
+        let lacks = |what: &str| DamagedBy::Content(format!("it lacks {what}"));
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+        let metadata = reader.metadata().file_metadata().key_value_metadata();
+        let head = metadata
+            .and_then(|pairs| pairs.iter().find(|pair| pair.key == HEAD_KEY))
+            .and_then(|pair| pair.value.as_deref())
+            .ok_or_else(|| lacks("its head"))?;
+        let head: Head = serde_json::from_str(head)?;
+        if head.plan_version != PLAN_VERSION {
+            let what = format!("plan version {}, this program reads {PLAN_VERSION}", head.plan_version);
+            return Err(DamagedBy::Content(what));
+        }
+        let mut units: Vec<UnitPlan> = head
+            .unit_bytes
+            .iter()
+            .map(|bytes| UnitPlan { split: Split::Train, pairs: 0, bytes: *bytes, runs: Vec::new() })
+            .collect();
+        for batch in reader.build()? {
+            let batch = batch?;
+            let unit: &UInt32Array = column(&batch, "unit")?;
+            let split: &StringArray = column(&batch, "split")?;
+            let partition: &UInt32Array = column(&batch, "partition")?;
+            let first: &UInt64Array = column(&batch, "first")?;
+            let count: &UInt64Array = column(&batch, "count")?;
+            for row in 0..batch.num_rows() {
+                let unit = units.get_mut(unit.value(row) as usize);
+                let unit = unit.ok_or_else(|| lacks("a unit that it has runs of"))?;
+                let split = Split::from_word(split.value(row));
+                unit.split = split.ok_or_else(|| lacks("a known split"))?;
+                let (first, count) = (first.value(row), count.value(row));
+                unit.pairs += count;
+                unit.runs.push(Run { partition: partition.value(row), first, count });
+            }
+        }
+        Ok(Self { terms: head.terms, units, books: head.books, digest: digest(path)? })
+    }
+
+    /// Bytes that the output takes, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.units.iter().map(|unit| unit.bytes).sum()
+    }
+
+    /// Pairs in the units.
+    #[must_use]
+    pub fn pairs(&self) -> u64 {
+        self.units.iter().map(|unit| unit.pairs).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(weight: u64, split: Split, continues: bool) -> PlanRow {
+        PlanRow { weight, split, continues, dropped: false }
+    }
+
+    fn told(units: &[UnitPlan]) -> Vec<String> {
+        let run = |run: &Run| format!("{}:{}+{}", run.partition, run.first, run.count);
+        units
+            .iter()
+            .map(|unit| {
+                let runs: Vec<_> = unit.runs.iter().map(run).collect();
+                format!("{} {} {}", unit.split, unit.bytes, runs.join(" "))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn units_are_even_and_follow_the_splits() {
+        let train = |weight| row(weight, Split::Train, false);
+        let partitions = vec![
+            vec![train(10), row(7, Split::Test, false), train(10)],
+            vec![],
+            vec![train(10), train(10), row(7, Split::Val, false)],
+        ];
+        assert_eq!(
+            told(&cut(&partitions, 25)),
+            ["train 20 0:0+1 0:2+1", "train 20 2:0+2", "val 7 2:2+1", "test 7 0:1+1"]
+        );
+        assert_eq!(told(&cut(&partitions, 1)).len(), 6);
+        assert_eq!(told(&cut(&partitions, 1000))[0], "train 40 0:0+1 0:2+1 2:0+2");
+        assert!(cut(&[vec![]], 5).is_empty());
+    }
+
+    #[test]
+    fn atoms_are_never_cut_but_by_what_is_dropped() {
+        let mut rows: Vec<_> = (0..6).map(|i| row(10, Split::Train, i % 3 != 0)).collect();
+        assert_eq!(told(&cut(&[rows], 10)), ["train 30 0:0+3", "train 30 0:3+3"]);
+        rows = (0..6).map(|i| row(10, Split::Train, i % 3 != 0)).collect();
+        rows[1].dropped = true;
+        let units = told(&cut(&[rows], 10));
+        assert_eq!(units, ["train 10 0:0+1", "train 10 0:2+1", "train 30 0:3+3"]);
+    }
+
+    #[test]
+    fn a_pair_is_found_by_its_number() {
+        let starts = [0, 3, 3, 5];
+        let found: Vec<_> = (0..7).map(|number| locate(&starts, number)).collect();
+        assert_eq!(found, [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1), (3, 0), (3, 1)]);
+    }
+}

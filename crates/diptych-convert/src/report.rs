@@ -1,0 +1,221 @@
+//! The books, and the report that shows them.
+
+use std::collections::BTreeMap;
+
+use diptych_format::{Notice, Rejection};
+use serde::{Deserialize, Serialize};
+
+use crate::error::EngineError;
+use crate::request::{OptionValues, SourceTerms};
+
+/// The version of the report's shape. It rises when a key is removed or changes its meaning.
+pub const REPORT_VERSION: u32 = 1;
+
+/// What became of the edits of one dataset and subset.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Book {
+    /// Edits read.
+    pub read: u64,
+    /// Edits written.
+    pub written: u64,
+    /// Pairs that were not asked for, by reason.
+    pub filtered: BTreeMap<String, u64>,
+    /// Edits that could not become a pair, by kind.
+    pub rejected: BTreeMap<String, u64>,
+}
+
+impl Book {
+    /// Edits rejected, of all kinds.
+    #[must_use]
+    pub fn rejections(&self) -> u64 {
+        self.rejected.values().sum()
+    }
+
+    /// Pairs filtered, for all reasons.
+    #[must_use]
+    pub fn filtered_out(&self) -> u64 {
+        self.filtered.values().sum()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.written += other.written;
+        add_counts(&mut self.filtered, &other.filtered);
+        add_counts(&mut self.rejected, &other.rejected);
+    }
+}
+
+fn add_counts(to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
+    for (key, count) in from {
+        *to.entry(key.clone()).or_default() += count;
+    }
+}
+
+/// One line of the books.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookLine {
+    /// The dataset.
+    pub dataset: String,
+    /// Its subset.
+    pub subset: Option<String>,
+    /// What became of its edits.
+    #[serde(flatten)]
+    pub book: Book,
+}
+
+/// The books: what became of every edit, for each dataset and subset.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<BookLine>", into = "Vec<BookLine>")]
+pub struct Books(BTreeMap<(String, Option<String>), Book>);
+
+impl From<Vec<BookLine>> for Books {
+    fn from(lines: Vec<BookLine>) -> Self {
+        Self(lines.into_iter().map(|line| ((line.dataset, line.subset), line.book)).collect())
+    }
+}
+
+impl From<Books> for Vec<BookLine> {
+    fn from(books: Books) -> Self {
+        let line = |((dataset, subset), book)| BookLine { dataset, subset, book };
+        books.0.into_iter().map(line).collect()
+    }
+}
+
+impl Books {
+    /// The book of a dataset and subset.
+    pub fn of(&mut self, dataset: &str, subset: Option<&str>) -> &mut Book {
+        self.0.entry((dataset.to_owned(), subset.map(str::to_owned))).or_default()
+    }
+
+    /// Enters a rejection.
+    pub fn reject(&mut self, rejection: &Rejection) {
+        let book = self.of(&rejection.dataset, rejection.subset.as_deref());
+        *book.rejected.entry(rejection.kind.clone()).or_default() += 1;
+    }
+
+    /// Adds other books to these.
+    pub fn add(&mut self, other: &Self) {
+        for (key, book) in &other.0 {
+            self.0.entry(key.clone()).or_default().add(book);
+        }
+    }
+
+    /// The sum over all datasets.
+    #[must_use]
+    pub fn total(&self) -> Book {
+        let mut total = Book::default();
+        self.0.values().for_each(|book| total.add(book));
+        total
+    }
+
+    /// Pairs written of each dataset.
+    #[must_use]
+    pub fn written_by_dataset(&self) -> BTreeMap<String, u64> {
+        let mut written: BTreeMap<String, u64> = BTreeMap::new();
+        for ((dataset, _), book) in self.0.iter().filter(|(_, book)| book.written > 0) {
+            *written.entry(dataset.clone()).or_default() += book.written;
+        }
+        written
+    }
+
+    /// Checks that every edit is accounted for. The sides were counted apart: what was read by
+    /// whoever drew from the readers, the rest where it happened.
+    ///
+    /// # Errors
+    /// [`EngineError::Books`] for the first line that does not balance.
+    pub fn check(&self) -> Result<(), EngineError> {
+        for ((dataset, subset), book) in &self.0 {
+            let accounted = book.written + book.filtered_out() + book.rejections();
+            if accounted != book.read {
+                let of = match subset {
+                    Some(subset) => format!("{dataset}/{subset}"),
+                    None => dataset.clone(),
+                };
+                return Err(EngineError::Books { of, read: book.read, accounted });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Pairs and files of a split.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitReport {
+    /// Pairs written.
+    pub pairs: u64,
+    /// Files.
+    pub files: u64,
+    /// Bytes of the files.
+    pub bytes: u64,
+}
+
+/// What the report says was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportOptions {
+    /// `--limit`.
+    pub limit: Option<u64>,
+    /// `--shard-size` in bytes.
+    pub shard_size: u64,
+    /// Whether pictures' headers were looked at while reading.
+    pub probe: bool,
+    /// Options of the format written.
+    pub format: OptionValues,
+}
+
+/// The report of a conversion: `report.json`. Nothing in it depends on when, where or by how many
+/// threads it was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`REPORT_VERSION`].
+    pub report_version: u32,
+    /// Name and version of the program.
+    pub generator: String,
+    /// The version of the canonical schema.
+    pub schema_version: u32,
+    /// The format written.
+    pub to: String,
+    /// What was asked for.
+    pub options: ReportOptions,
+    /// The releases read.
+    pub sources: Vec<SourceTerms>,
+    /// The sum of the books.
+    pub total: Book,
+    /// The books.
+    pub datasets: Books,
+    /// For each split that has pairs, by name.
+    pub splits: BTreeMap<String, SplitReport>,
+    /// Bytes of the pictures written.
+    pub picture_bytes: u64,
+    /// Bytes of the output's files, without what stands beside them.
+    pub output_bytes: u64,
+    /// What else is to be known of the releases.
+    pub notices: Vec<Notice>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn books_balance_or_say_where_not() {
+        let mut books = Books::default();
+        let book = books.of("a", Some("s"));
+        book.read = 5;
+        book.written = 2;
+        book.filtered.insert("limit".to_owned(), 1);
+        book.rejected.insert("missing_shard".to_owned(), 2);
+        assert!(books.check().is_ok());
+        books.of("a", None).read = 1;
+        let error = books.check().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the books do not balance for a: 1 edits read, 0 accounted for"
+        );
+        books.of("a", None).read = 0;
+        books.of("a", Some("s")).written = 3;
+        assert!(books.check().is_err());
+        let lines: Vec<BookLine> = books.clone().into();
+        assert_eq!(Books::from(lines), books);
+        assert_eq!(books.total().read, 5);
+    }
+}

@@ -1,0 +1,138 @@
+//! What is asked for.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use diptych_format::Probe;
+use diptych_format::options::Assignment;
+use diptych_storage::Limits;
+use serde::{Deserialize, Serialize};
+
+/// A release to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceRequest {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The format it is in; told from its files where this is `None`.
+    pub from: Option<String>,
+}
+
+/// A conversion.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The releases, in the order in which their pairs are taken.
+    pub sources: Vec<SourceRequest>,
+    /// Name of the format to write.
+    pub to: String,
+    /// The output folder.
+    pub out: PathBuf,
+    /// Options of formats.
+    pub options: Vec<Assignment>,
+    /// Takes only so many pairs, the first.
+    pub limit: Option<u64>,
+    /// About how many bytes a file of the output holds.
+    pub shard_size: u64,
+    /// Fails at the first rejection.
+    pub strict: bool,
+    /// Threads.
+    pub jobs: NonZeroUsize,
+    /// Whether files are on the disk before they count.
+    pub durable: bool,
+    /// How much a release may ask of us.
+    pub limits: Limits,
+    /// Whether pictures' headers are looked at while reading.
+    pub probe: Probe,
+}
+
+impl Request {
+    /// About how many bytes a file of an output holds, where nothing else is asked for.
+    pub const SHARD_SIZE: u64 = 1_000_000_000;
+
+    /// A request with defaults for all but what has none.
+    #[must_use]
+    pub fn new(sources: Vec<SourceRequest>, to: &str, out: impl Into<PathBuf>) -> Self {
+        Self {
+            sources,
+            to: to.to_owned(),
+            out: out.into(),
+            options: Vec::new(),
+            limit: None,
+            shard_size: Self::SHARD_SIZE,
+            strict: false,
+            jobs: default_jobs(),
+            durable: true,
+            limits: Limits::DEFAULT,
+            probe: Probe::Header,
+        }
+    }
+}
+
+/// As many threads as the machine runs at one time.
+#[must_use]
+pub fn default_jobs() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Options of a format, by key.
+pub type OptionValues = BTreeMap<String, String>;
+
+/// What decides the bytes of an output, besides the releases: what a later process must ask for
+/// as well to go on with it. Threads and syncing are not among it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// Name and version of the program.
+    pub generator: String,
+    /// The sources: label, format and options, in order.
+    pub sources: Vec<SourceTerms>,
+    /// The format to write.
+    pub to: String,
+    /// Its options.
+    pub options: OptionValues,
+    /// How many pairs are taken.
+    pub limit: Option<u64>,
+    /// About how many bytes a file holds.
+    pub shard_size: u64,
+    /// Whether the first rejection fails.
+    pub strict: bool,
+    /// Whether headers are looked at while reading.
+    pub probe: bool,
+}
+
+/// A source, as far as it decides the bytes of an output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceTerms {
+    /// What places in it are named by.
+    pub label: String,
+    /// Its format.
+    pub format: String,
+    /// The format's options.
+    pub options: OptionValues,
+}
+
+impl Terms {
+    /// What differs from `earlier`, for a message.
+    #[must_use]
+    pub fn differences(&self, earlier: &Self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut compare = |name: &str, was: String, is: String| {
+            if was != is {
+                found.push(format!("{name} was {was} and is {is}"));
+            }
+        };
+        let sources = |terms: &Self| {
+            let each = |s: &SourceTerms| format!("{} ({:?})", s.label, s.options);
+            terms.sources.iter().map(each).collect::<Vec<_>>().join(", ")
+        };
+        let limit = |terms: &Self| terms.limit.map_or("none".to_owned(), |l| l.to_string());
+        compare("the program", earlier.generator.clone(), self.generator.clone());
+        compare("the sources", sources(earlier), sources(self));
+        compare("the format", earlier.to.clone(), self.to.clone());
+        compare("the options", format!("{:?}", earlier.options), format!("{:?}", self.options));
+        compare("--limit", limit(earlier), limit(self));
+        compare("--shard-size", earlier.shard_size.to_string(), self.shard_size.to_string());
+        compare("--strict", earlier.strict.to_string(), self.strict.to_string());
+        compare("--probe", earlier.probe.to_string(), self.probe.to_string());
+        found
+    }
+}

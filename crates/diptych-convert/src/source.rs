@@ -1,0 +1,206 @@
+//! The releases behind a catalog: opened when their bytes are moved, and refused when changed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use diptych_format::options::Assignment;
+use diptych_format::{Format, Options, Place, Probe, Reader, ReaderInput};
+use diptych_storage::read::Pieces;
+use diptych_storage::recent::Recent;
+use diptych_storage::tree::open_listed;
+use diptych_storage::{Limits, LocalTree, ReadAt, ReadTree};
+use sha2::{Digest, Sha256};
+
+use crate::catalog::{Catalog, CatalogFile, Piece};
+use crate::detect::detect;
+use crate::error::EngineError;
+use crate::observe::{Event, Observer};
+use crate::request::{OptionValues, SourceRequest, SourceTerms};
+
+/// Files that are open at one time: far below what any system allows, far above what the units
+/// in flight read from at one moment.
+const OPEN_FILES: usize = 24;
+
+/// A release whose format is known.
+pub(crate) struct OpenSource {
+    pub(crate) terms: SourceTerms,
+    pub(crate) tree: Arc<LocalTree>,
+    format: &'static dyn Format,
+    options: Options,
+}
+
+impl OpenSource {
+    pub(crate) fn reader(
+        &self,
+        limits: Limits,
+        probe: Probe,
+    ) -> Result<Box<dyn Reader>, EngineError> {
+        let tree = Arc::clone(&self.tree) as Arc<dyn ReadTree>;
+        let input =
+            ReaderInput { tree, label: &self.terms.label, options: &self.options, limits, probe };
+        Ok(self.format.open_reader(input)?)
+    }
+
+    /// A digest of the files' names, lengths and times.
+    pub(crate) fn listing(&self) -> String {
+        let mut digest = Sha256::new();
+        for entry in self.tree.list() {
+            digest.update(entry.path.as_str().as_bytes());
+            digest.update([0]);
+            digest.update(entry.length.to_le_bytes());
+            digest.update(entry.modified.to_le_bytes());
+        }
+        hex(&digest.finalize())
+    }
+
+    /// Places in this release.
+    pub(crate) fn place(&self) -> Place {
+        Place { source: self.terms.label.clone(), ..Place::default() }
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The format of that name which can be read or written.
+pub(crate) fn format_named(
+    formats: &[&'static dyn Format],
+    name: &str,
+    action: &'static str,
+) -> Result<&'static dyn Format, EngineError> {
+    let can = |format: &&'static dyn Format| match action {
+        "read" => format.about().reads,
+        _ => format.about().writes,
+    };
+    let able: Vec<_> = formats.iter().copied().filter(can).collect();
+    able.iter().find(|format| format.about().name == name).copied().ok_or_else(|| {
+        let known = able.iter().map(|format| format.about().name).collect();
+        EngineError::NoFormat { name: name.to_owned(), action, known }
+    })
+}
+
+/// Lists the releases and tells their formats.
+pub(crate) fn open_sources(
+    formats: &[&'static dyn Format],
+    sources: &[SourceRequest],
+    options: &[Assignment],
+    limits: &Limits,
+    observer: &dyn Observer,
+) -> Result<Vec<OpenSource>, EngineError> {
+    let mut open: Vec<OpenSource> = Vec::with_capacity(sources.len());
+    for source in sources {
+        let tree = Arc::new(LocalTree::open(&source.path, limits)?);
+        let (format, reason) = match &source.from {
+            Some(name) => (format_named(formats, name, "read")?, String::new()),
+            None => detect(formats, tree.as_ref(), &source.path.display().to_string())?,
+        };
+        let about = format.about();
+        let given = Options::new(about.name, about.options, options)?;
+        // A label does not depend on where the release lies, since it is part of the output.
+        let before = open.iter().filter(|s| s.terms.format == about.name).count();
+        let label = match before {
+            0 => about.name.to_owned(),
+            before => format!("{}-{}", about.name, before + 1),
+        };
+        observer.event(Event::Source { label: label.clone(), format: about.name, reason });
+        let terms =
+            SourceTerms { label, format: about.name.to_owned(), options: values(&given) };
+        open.push(OpenSource { terms, tree, format, options: given });
+    }
+    Ok(open)
+}
+
+pub(crate) fn values(options: &Options) -> OptionValues {
+    options.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+/// The files that a catalog's addresses mean.
+pub(crate) struct Sources {
+    files: Arc<[CatalogFile]>,
+    roots: BTreeMap<String, Root>,
+    open: Recent<u32, Arc<dyn ReadAt>>,
+}
+
+struct Root {
+    path: PathBuf,
+    /// Whether the release still lies where it was indexed: a copy has times of its own.
+    in_place: bool,
+}
+
+impl Sources {
+    /// Those of `catalog`, some of which lie elsewhere by now.
+    pub(crate) fn new(
+        catalog: &Catalog,
+        moved: &[(String, PathBuf)],
+    ) -> Result<Self, EngineError> {
+        let mut roots: BTreeMap<_, _> = catalog
+            .head()
+            .sources
+            .iter()
+            .map(|s| (s.terms.label.clone(), Root { path: s.root.clone(), in_place: true }))
+            .collect();
+        for (label, path) in moved {
+            if !roots.contains_key(label) {
+                let known = roots.into_keys().collect();
+                return Err(EngineError::NoLabel { label: label.clone(), known });
+            }
+            roots.insert(label.clone(), Root { path: path.clone(), in_place: false });
+        }
+        Ok(Self { files: Arc::clone(catalog.files()), roots, open: Recent::new(OPEN_FILES) })
+    }
+
+    /// A file, by its number.
+    pub(crate) fn file(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
+        let open = self.open.get(&number, || {
+            let file = self.files.get(number as usize).ok_or_else(|| EngineError::Changed {
+                label: "the catalog".to_owned(),
+                what: format!("it has no file {number}"),
+            })?;
+            let pieces: Result<Vec<_>, EngineError> =
+                file.pieces.iter().map(|piece| self.piece(&file.source, piece)).collect();
+            let mut pieces = pieces?;
+            let weight = pieces.len().max(1);
+            let one = if pieces.len() == 1 { pieces.pop() } else { None };
+            let file = one.unwrap_or_else(|| Arc::new(Pieces::new(pieces)) as Arc<dyn ReadAt>);
+            Ok::<_, EngineError>((file, weight))
+        })?;
+        Ok(Arc::clone(open.as_ref()))
+    }
+
+    fn piece(&self, label: &str, piece: &Piece) -> Result<Arc<dyn ReadAt>, EngineError> {
+        let root = self.roots.get(label).ok_or_else(|| EngineError::NoLabel {
+            label: label.to_owned(),
+            known: self.roots.keys().cloned().collect(),
+        })?;
+        let (file, now) = open_listed(&root.path, &piece.path).map_err(|source| {
+            EngineError::ReadSource {
+                label: label.to_owned(),
+                file: piece.path.to_string(),
+                source,
+            }
+        })?;
+        let changed = |what: String| EngineError::Changed { label: label.to_owned(), what };
+        if now.length != piece.length {
+            let (path, was, is) = (&piece.path, piece.length, now.length);
+            return Err(changed(format!("{path} had {was} bytes and has {is}")));
+        }
+        if root.in_place && now.modified != piece.modified {
+            return Err(changed(format!("{} was written since", piece.path)));
+        }
+        Ok(file)
+    }
+
+    /// Where a picture of that name in that file is, for a rejection.
+    pub(crate) fn place(&self, file: Option<u32>, name: &str, offset: Option<u64>) -> Place {
+        let file = file.and_then(|number| self.files.get(number as usize));
+        Place {
+            source: file.map_or_else(String::new, |file| file.source.clone()),
+            file: file.and_then(|f| f.pieces.first()).map(|piece| piece.path.to_string()),
+            member: Some(name.to_owned()),
+            row: None,
+            offset,
+        }
+    }
+}

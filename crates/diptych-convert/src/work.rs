@@ -1,0 +1,91 @@
+//! The working folder of an output, and where things are in it.
+//!
+//! While an output is being made it holds nothing but this folder. What is published in it is
+//! whole: a catalog has its `catalog.json`, a unit its receipt.
+
+use diptych_storage::RelPath;
+use diptych_storage::output::{LocalOutput, OutputError, WriteTree};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{DamagedBy, EngineError};
+
+/// Name of the working folder below the output.
+pub const WORK: &str = ".diptych";
+
+/// What was asked for.
+pub const TERMS: &str = ".diptych/request.json";
+
+/// Who works on the output.
+pub const LOCK: &str = ".diptych/lock";
+
+/// The catalog.
+pub const CATALOG: &str = ".diptych/catalog";
+
+/// The plan.
+pub const PLAN: &str = ".diptych/plan.parquet";
+
+/// Edits rejected while planning.
+pub const PLAN_REJECTIONS: &str = ".diptych/plan-rejections.jsonl";
+
+/// What will be the output, all but moved to its place.
+pub const FINAL: &str = ".diptych/final";
+
+/// The report: the last thing that an output gets.
+pub const REPORT: &str = "report.json";
+
+/// The list of rejections.
+pub const REJECTIONS: &str = "rejections.jsonl";
+
+/// Where a unit is published.
+#[must_use]
+pub fn unit(number: u32) -> String {
+    format!(".diptych/units/{number:06}")
+}
+
+/// Where a unit is written. Processes that write the same unit at one time do not meet.
+#[must_use]
+pub fn staging(number: u32) -> String {
+    format!(".diptych/staging/{number:06}-{}", std::process::id())
+}
+
+/// A path that is one by construction.
+pub(crate) fn path(name: &str) -> Result<RelPath, EngineError> {
+    RelPath::new(name).map_err(|error| EngineError::Damaged {
+        path: name.to_owned(),
+        source: DamagedBy::Content(format!("its name has {error}")),
+    })
+}
+
+/// Writes a small JSON file and publishes it in one step.
+pub(crate) fn put_json(
+    out: &LocalOutput,
+    name: &str,
+    value: &impl Serialize,
+) -> Result<(), EngineError> {
+    let json = to_json(name, value)?;
+    let staged = path(&format!("{name}.part"))?;
+    out.put(&staged, &json)?;
+    Ok(out.publish(&staged, &path(name)?)?)
+}
+
+/// JSON for people as well: indented, with a newline at the end.
+pub(crate) fn to_json(name: &str, value: &impl Serialize) -> Result<Vec<u8>, EngineError> {
+    let mut json = serde_json::to_vec_pretty(value).map_err(|e| damaged(name, e))?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+/// Reads a small JSON file; `None` where there is none.
+pub(crate) fn get_json<T: DeserializeOwned>(
+    out: &LocalOutput,
+    name: &str,
+) -> Result<Option<T>, EngineError> {
+    let bytes: Result<_, OutputError> = out.read(&path(name)?);
+    let parse = |bytes: Vec<u8>| serde_json::from_slice(&bytes).map_err(|e| damaged(name, e));
+    bytes?.map(parse).transpose()
+}
+
+pub(crate) fn damaged(path: &str, source: impl Into<DamagedBy>) -> EngineError {
+    EngineError::Damaged { path: path.to_owned(), source: source.into() }
+}

@@ -1,0 +1,486 @@
+//! Rows and pictures into pairs.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use diptych_format::{
+    Edit, Edits, FormatError, Notice, Place, Reader, ReaderInput, Rejection, SourceFile, Tally,
+};
+use diptych_schema::text::language_of;
+use diptych_schema::{
+    Combine, EditBox, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Picture,
+};
+use diptych_storage::rows::{Ending, RowEvent, Rows};
+use diptych_storage::{Limits, ReadTree};
+
+use crate::NAME;
+use crate::archives::{Archives, PictureFault};
+use crate::layout::{Layout, MANIFEST, Manifest, Metadata, shard_holds};
+use crate::wire::{self, BoundingBox, PictureName, Row, RowFault};
+
+pub(crate) struct InterEditReader {
+    tree: Arc<dyn ReadTree>,
+    label: String,
+    limits: Limits,
+    manifest: Manifest,
+    metadata: Vec<Metadata>,
+    partitions: Vec<String>,
+    archives: Archives,
+    layout_notices: Vec<Notice>,
+    row_notices: Mutex<BTreeSet<Notice>>,
+}
+
+impl InterEditReader {
+    pub(crate) fn open(input: ReaderInput<'_>) -> Result<Self, FormatError> {
+        let ReaderInput { tree, label, limits, probe, .. } = input;
+        let Layout { manifest, metadata, archives, loose, notices } =
+            Layout::of(tree.as_ref(), label);
+        if metadata.is_empty() {
+            return Err(FormatError::Malformed {
+                at: Place { source: label.to_owned(), ..Place::default() },
+                what: "no metadata: no metadata/*.jsonl.gz, and no .jsonl.gz, .jsonl or .json \
+                       at the root"
+                    .to_owned(),
+            });
+        }
+        let archives = Archives::new(
+            Arc::clone(&tree),
+            label,
+            (limits, probe),
+            manifest.clone(),
+            (archives, loose),
+        );
+        Ok(Self {
+            label: label.to_owned(),
+            limits,
+            partitions: metadata.iter().map(|metadata| metadata.path.clone()).collect(),
+            tree,
+            manifest,
+            metadata,
+            archives,
+            layout_notices: notices,
+            row_notices: Mutex::default(),
+        })
+    }
+
+    /// What the manifest says of the number of rows, against those that were read.
+    fn counts(&self, tally: &Tally) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        let mut notice = |file: &str, detail: String| {
+            let (kind, at) = ("manifest_mismatch".to_owned(), Place::file(&self.label, file));
+            notices.push(Notice { kind, at, detail });
+        };
+        let per_shard = self.manifest.samples_per_shard;
+        for (metadata, rows) in self.metadata.iter().zip(&tally.edits) {
+            let stated = metadata.shard.zip(per_shard).and_then(|((index, count), each)| {
+                shard_holds(index, count, each, self.manifest.num_samples)
+            });
+            if let Some(stated) = stated.filter(|n| metadata.file.is_some() && n != rows) {
+                notice(&metadata.path, format!("{rows} rows, {stated} by the manifest"));
+            }
+        }
+        let whole = tally.edits.len() == self.metadata.len()
+            && self.metadata.iter().all(|metadata| metadata.file.is_some());
+        let rows: u64 = tally.edits.iter().sum();
+        if let Some(stated) = self.manifest.num_samples.filter(|n| whole && *n != rows) {
+            notice(MANIFEST, format!("it says that there are {stated} samples, and {rows} are there"));
+        }
+        notices
+    }
+}
+
+impl Reader for InterEditReader {
+    fn files(&self) -> &[SourceFile] {
+        self.archives.files()
+    }
+
+    fn partitions(&self) -> &[String] {
+        &self.partitions
+    }
+
+    fn read(&self, partition: usize) -> Result<Box<dyn Edits + '_>, FormatError> {
+        let metadata = self.metadata.get(partition).ok_or_else(|| FormatError::Malformed {
+            at: Place { source: self.label.clone(), ..Place::default() },
+            what: format!("there is no partition {partition}"),
+        })?;
+        let Some(path) = &metadata.file else {
+            return Ok(Box::new(MissingShard { reader: self, metadata, told: false }));
+        };
+        let read = |source| FormatError::Read {
+            at: Place::file(&self.label, &metadata.path),
+            source,
+        };
+        let file = self.tree.open(path).map_err(read)?;
+        let rows = Rows::open(file, &self.limits).map_err(read)?;
+        Ok(Box::new(MetadataRows { reader: self, metadata, rows, ended: false }))
+    }
+
+    fn notices(&self, tally: &Tally) -> Vec<Notice> {
+        let rows = self.row_notices.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notices = self.layout_notices.clone();
+        notices.extend(rows.iter().cloned());
+        notices.extend(self.archives.notices());
+        notices.extend(self.counts(tally));
+        notices
+    }
+}
+
+/// The edits of a metadata shard that is not there: nobody knows them, and it stands for them.
+struct MissingShard<'a> {
+    reader: &'a InterEditReader,
+    metadata: &'a Metadata,
+    told: bool,
+}
+
+impl Edits for MissingShard<'_> {
+    fn next(&mut self) -> Result<Option<Edit>, FormatError> {
+        if std::mem::replace(&mut self.told, true) {
+            return Ok(None);
+        }
+        let manifest = &self.reader.manifest;
+        let stated = self.metadata.shard.zip(manifest.samples_per_shard).and_then(
+            |((index, count), each)| shard_holds(index, count, each, manifest.num_samples),
+        );
+        let held = stated.map_or(String::new(), |rows| {
+            format!("; by the manifest it holds {rows} rows, which are not known and count as one")
+        });
+        Ok(Some(Edit::Rejected(Box::new(Rejection {
+            kind: "missing_metadata_shard".to_owned(),
+            cause: format!("the shard is not there{held}"),
+            at: Place::file(&self.reader.label, &self.metadata.path),
+            dataset: NAME.to_owned(),
+            subset: None,
+            pair_id: None,
+            native: None,
+        }))))
+    }
+}
+
+/// The edits of a metadata file.
+struct MetadataRows<'a> {
+    reader: &'a InterEditReader,
+    metadata: &'a Metadata,
+    rows: Rows,
+    ended: bool,
+}
+
+/// Why no pair comes of a row, before where it was is filled in.
+struct Fault {
+    kind: &'static str,
+    cause: String,
+    at: Place,
+    pair_id: Option<String>,
+    native: Option<String>,
+}
+
+impl Edits for MetadataRows<'_> {
+    fn next(&mut self) -> Result<Option<Edit>, FormatError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let Self { reader, metadata, rows, .. } = self;
+        let place = Place::file(&reader.label, &metadata.path);
+        let read = |source| FormatError::Read { at: place.clone(), source };
+        match rows.next_row().map_err(read)? {
+            Some(RowEvent::Row(row)) => {
+                let at = Place { row: Some(row.number), offset: Some(row.offset), ..place.clone() };
+                Ok(Some(reader.edit(metadata, row.number, row.bytes, at)?))
+            }
+            Some(RowEvent::TooLong { number, offset, length }) => {
+                let limit = reader.limits.row_bytes;
+                Ok(Some(rejected(Fault {
+                    kind: "row_too_long",
+                    cause: format!("{length} bytes, the limit is {limit}"),
+                    at: Place { row: Some(number), offset: Some(offset), ..place },
+                    pair_id: None,
+                    native: None,
+                })))
+            }
+            None => {
+                self.ended = true;
+                Ok(self.ending(place))
+            }
+        }
+    }
+}
+
+impl MetadataRows<'_> {
+    /// What the end of the file means: rows that are lost are rejected as one edit, since nobody
+    /// knows how many they are.
+    fn ending(&self, place: Place) -> Option<Edit> {
+        let lost = |cause: String, row: Option<u64>, offset: u64| {
+            let at = Place { row, offset: Some(offset), ..place.clone() };
+            let kind = "cut_metadata";
+            Some(rejected(Fault { kind, cause, at, pair_id: None, native: None }))
+        };
+        let notice = |offset: u64, detail: String| {
+            let (kind, at) =
+                ("trailing_garbage".to_owned(), Place { offset: Some(offset), ..place.clone() });
+            let notices = self.reader.row_notices.lock();
+            let mut notices = notices.unwrap_or_else(PoisonError::into_inner);
+            notices.insert(Notice { kind, at, detail });
+        };
+        match self.rows.ending() {
+            None | Some(Ending::Clean) => None,
+            Some(Ending::TrailingGarbage { offset, bytes }) => {
+                notice(*offset, format!("{bytes} bytes behind the compressed text are no rows"));
+                None
+            }
+            Some(Ending::TextAfterArray { offset }) => {
+                notice(*offset, "there is text behind the list, which was not read".to_owned());
+                None
+            }
+            Some(Ending::Cut { offset, unfinished_row }) => {
+                let cause = "the file ends inside its compressed text: this row and what follows \
+                             are lost";
+                lost(cause.to_owned(), *unfinished_row, *offset)
+            }
+            Some(Ending::Corrupt { offset, detail, unfinished_row }) => {
+                let cause = format!("the compressed text is damaged ({detail}): what follows is lost");
+                lost(cause, *unfinished_row, *offset)
+            }
+            Some(Ending::Unclosed { offset, unfinished_row }) => {
+                let cause = "the list has no end: what follows is lost";
+                lost(cause.to_owned(), *unfinished_row, *offset)
+            }
+            Some(Ending::MissingItem { offset }) => {
+                let cause = "nothing between two commas of the list: what follows was not read";
+                lost(cause.to_owned(), None, *offset)
+            }
+            Some(other) => lost(format!("{other:?}"), None, 0),
+        }
+    }
+}
+
+fn rejected(fault: Fault) -> Edit {
+    let Fault { kind, cause, at, pair_id, native } = fault;
+    Edit::Rejected(Box::new(Rejection {
+        kind: kind.to_owned(),
+        cause,
+        at,
+        dataset: NAME.to_owned(),
+        subset: None,
+        pair_id,
+        native,
+    }))
+}
+
+/// The native record: the row, exactly as it is written.
+fn native(row: &str) -> String {
+    format!("{{\"row\":{row}}}")
+}
+
+fn pair_id(metadata: &Metadata, id: Option<&str>, number: u64) -> String {
+    match id {
+        Some(id) => format!("{NAME}:{id}"),
+        None => format!("{NAME}:{}:{number}", metadata.stem),
+    }
+}
+
+impl InterEditReader {
+    fn edit(
+        &self,
+        metadata: &Metadata,
+        number: u64,
+        bytes: &[u8],
+        at: Place,
+    ) -> Result<Edit, FormatError> {
+        let row = match wire::parse(bytes) {
+            Ok(row) => row,
+            Err(RowFault { kind, cause, id }) => {
+                // What is no JSON cannot be kept as a record.
+                let native = (kind != "invalid_json")
+                    .then(|| std::str::from_utf8(bytes).ok().map(|text| native(text.trim())))
+                    .flatten();
+                let pair_id = id.map(|id| pair_id(metadata, Some(&id), number));
+                return Ok(rejected(Fault { kind, cause, at, pair_id, native }));
+            }
+        };
+        let pair_id = pair_id(metadata, row.id.as_deref(), number);
+        let native = native(String::from_utf8_lossy(bytes).trim());
+        Ok(match self.pictures(&row)? {
+            Ok(pictures) => Edit::Pair(Box::new(pair(metadata, pair_id, row, pictures, native))),
+            Err(PictureFault { kind, cause, file, member, offset }) => {
+                // Where the picture is not, rather than where the row is.
+                let at = Place {
+                    file: file.or(at.file),
+                    member: Some(member),
+                    offset,
+                    ..at
+                };
+                rejected(Fault { kind, cause, at, pair_id: Some(pair_id), native: Some(native) })
+            }
+        })
+    }
+
+    fn pictures(&self, row: &Row) -> Result<Result<Pictures, PictureFault>, FormatError> {
+        let (sources, samples) =
+            (self.manifest.source_per_shard, self.manifest.samples_per_shard);
+        let (source_shards, sample_shards) =
+            (self.manifest.num_source_shards, self.manifest.num_sample_shards);
+        let source =
+            named(&row.source, ("source", row.source_number, sources, source_shards));
+        let source = match self.archives.find(&source)? {
+            Ok(source) => source,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let asset = |name| named(name, ("asset", row.sample_number, samples, sample_shards));
+        let target = match self.archives.find(&asset(&row.target))? {
+            Ok(target) => target,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let mask = match row.mask.as_ref().map(|mask| self.archives.find(&asset(mask))) {
+            None => None,
+            Some(found) => match found? {
+                Ok(mask) => Some(mask),
+                Err(fault) => return Ok(Err(fault)),
+            },
+        };
+        Ok(Ok(Pictures { source, target, mask }))
+    }
+}
+
+/// A picture's name with the archive that follows from the ids, where the row names none: shard
+/// sizes are what the manifest says.
+fn named(
+    name: &PictureName,
+    (word, number, per_shard, shards): (&str, Option<u64>, Option<u64>, Option<u64>),
+) -> PictureName {
+    let mut name = name.clone();
+    // Only names as they were released; a path of somebody's disk says nothing of shards.
+    let released = name.file.starts_with("sources/source_")
+        || name.file.starts_with("targets/target_")
+        || name.file.starts_with("masks/mask_");
+    if name.archive.is_none()
+        && released
+        && let (Some(number), Some(per_shard), Some(shards)) = (number, per_shard, shards)
+        && let Some(shard) = number.checked_div(per_shard)
+    {
+        name.archive = Some(format!("{word}_shards/{word}-{shard:05}-of-{shards:05}.tar"));
+    }
+    name
+}
+
+struct Pictures {
+    source: Picture,
+    target: Picture,
+    mask: Option<Picture>,
+}
+
+fn pair(
+    metadata: &Metadata,
+    pair_id: String,
+    row: Row,
+    pictures: Pictures,
+    native: String,
+) -> EditPair {
+    let Pictures { source, target, mask } = pictures;
+    let edit_type = row.edit_type.as_ref().map(|edit_type| edit_type.to_lowercase());
+    let mut labels = Vec::new();
+    if let Some(better) = row.better_data {
+        labels.push(Label { name: "better_data".to_owned(), value: better.to_string() });
+    }
+    match &row.instruction {
+        Some(instruction) => labels.extend(crate::text::labels(instruction)),
+        None => labels.push(Label { name: "instruction_empty".to_owned(), value: "true".to_owned() }),
+    }
+    let edit_box = match row.bounding_box {
+        BoundingBox::None => None,
+        BoundingBox::Edges(edges, width, height) => Some(EditBox::new(edges, width, height)),
+        BoundingBox::Unreadable => {
+            labels.push(Label { name: "box_unreadable".to_owned(), value: "true".to_owned() });
+            None
+        }
+    };
+    let mask = mask.map(|mask| {
+        let stated = if edit_type.as_deref() == Some("add") { Grid::Target } else { Grid::Source };
+        let grid = grid(stated, &source, &target, &mask);
+        if grid != stated {
+            let value = stated.word().to_owned();
+            labels.push(Label { name: "mask_grid_expected".to_owned(), value });
+        }
+        Mask {
+            parts: vec![MaskPart::Picture(mask)],
+            combine: Combine::Union,
+            edited: Edited::White,
+            grid,
+            origin: MaskOrigin::Release,
+        }
+    });
+    let language = row
+        .language
+        .or_else(|| row.instruction.as_deref().and_then(|text| language_of(text, Some("en"))));
+    labels.sort_by(|a, b| a.name.cmp(&b.name));
+    EditPair {
+        split: metadata.split,
+        edit_type,
+        edit_type_native: row.edit_type.into_iter().collect(),
+        language,
+        instruction: row.instruction,
+        target: Some(target),
+        mask,
+        edit_box,
+        labels,
+        native: Some(native),
+        ..EditPair::new(pair_id, NAME.to_owned(), source)
+    }
+}
+
+/// Whose grid the mask is on: the stated picture's, unless sizes are known that say otherwise.
+fn grid(stated: Grid, source: &Picture, target: &Picture, mask: &Picture) -> Grid {
+    let (Some(mask), Some(source), Some(target)) = (mask.size(), source.size(), target.size())
+    else {
+        return stated;
+    };
+    let fits = |grid| match grid {
+        Grid::Source => mask == source,
+        Grid::Target => mask == target,
+        Grid::Other => true,
+    };
+    [stated, Grid::Source, Grid::Target, Grid::Other]
+        .into_iter()
+        .find(|grid| fits(*grid))
+        .unwrap_or(Grid::Other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diptych_schema::Address;
+
+    #[test]
+    fn the_archive_follows_from_the_ids_where_the_row_names_none() {
+        let file = |file: &str| PictureName { archive: None, file: file.to_owned() };
+        let source = named(
+            &file("sources/source_0000609.png"),
+            ("source", Some(609_999), Some(2500), Some(245)),
+        );
+        assert_eq!(source.archive.as_deref(), Some("source_shards/source-00243-of-00245.tar"));
+        for (name, number, per_shard) in [
+            ("elsewhere/x.png", Some(1), Some(8)),
+            ("sources/source_0.png", None, Some(8)),
+            ("sources/source_0.png", Some(1), None),
+            ("sources/source_0.png", Some(1), Some(0)),
+        ] {
+            assert_eq!(named(&file(name), ("source", number, per_shard, Some(4))).archive, None);
+        }
+    }
+
+    #[test]
+    fn the_masks_grid_is_verified_where_sizes_are_known() {
+        let picture = |size: Option<(u32, u32)>| Picture {
+            name: String::new(),
+            address: Address::Inline(Vec::new()),
+            width: size.map(|s| s.0),
+            height: size.map(|s| s.1),
+            media_type: None,
+        };
+        let (source, target) = (picture(Some((166, 166))), picture(Some((128, 128))));
+        let found = |stated, mask| grid(stated, &source, &target, &picture(mask));
+        assert_eq!(found(Grid::Target, Some((128, 128))), Grid::Target);
+        assert_eq!(found(Grid::Source, Some((166, 166))), Grid::Source);
+        assert_eq!(found(Grid::Source, Some((128, 128))), Grid::Target);
+        assert_eq!(found(Grid::Source, Some((64, 64))), Grid::Other);
+        assert_eq!(found(Grid::Source, None), Grid::Source);
+    }
+}

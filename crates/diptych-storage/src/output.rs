@@ -1,0 +1,457 @@
+//! Writing: files are staged whole, then published by a rename.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::path::RelPath;
+use crate::read::ReadAt;
+
+/// Why something could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The output's side failed.
+    #[error("cannot {action} {path}")]
+    Write {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Bytes that were to be copied cannot be read; who asked knows whose they are.
+    #[error("cannot read {length} bytes at offset {offset}")]
+    Read {
+        /// First byte of the range.
+        offset: u64,
+        /// Length of the range.
+        length: u64,
+        /// What the system said; [`io::ErrorKind::UnexpectedEof`] where the file is shorter than
+        /// it was.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A file that is being written and cannot be seen under its final name yet.
+pub trait StagedFile: Send {
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn write(&mut self, bytes: &[u8]) -> Result<(), OutputError>;
+
+    /// Appends a range of another file.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`], or [`OutputError::Read`] where the range cannot be read whole.
+    fn copy_range(
+        &mut self,
+        from: &dyn ReadAt,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), OutputError>;
+
+    /// Bytes appended so far.
+    fn position(&self) -> u64;
+
+    /// Ends the file, on the disk where the tree is durable, and gives its length.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn close(self: Box<Self>) -> Result<u64, OutputError>;
+}
+
+/// An output: files are staged under a path and published under another.
+pub trait WriteTree: Send + Sync {
+    /// Begins a file at `path`, in folders made as needed. What was there is replaced.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn stage(&self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError>;
+
+    /// Moves a file or folder, as a whole and durably where the tree is durable.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn publish(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError>;
+
+    /// Removes a file or a folder with all that is in it; nothing there is no error.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn remove(&self, path: &RelPath) -> Result<(), OutputError>;
+
+    /// Whether something is at `path`.
+    fn exists(&self, path: &RelPath) -> bool;
+
+    /// The bytes of a small file; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`] where it cannot be read.
+    fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, OutputError>;
+
+    /// Stages `bytes` at `path` in one step.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn put(&self, path: &RelPath, bytes: &[u8]) -> Result<(), OutputError> {
+        let mut file = self.stage(path)?;
+        file.write(bytes)?;
+        file.close().map(drop)
+    }
+}
+
+/// A folder of a local disk.
+#[derive(Debug, Clone)]
+pub struct LocalOutput {
+    root: PathBuf,
+    durable: bool,
+}
+
+impl LocalOutput {
+    /// Writes below `root`. A durable tree waits for the disk before a file or a move counts.
+    #[must_use]
+    pub fn new(root: &Path, durable: bool) -> Self {
+        Self { root: root.to_path_buf(), durable }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn sync_folder(&self, folder: &Path) -> Result<(), OutputError> {
+        // Only Unix lets a folder be opened to be synced.
+        if cfg!(unix) && self.durable {
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(|e| write_error("sync the folder", folder, e))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folder of `path`, and has the disk know of each that is new.
+    fn make_parent(&self, path: &Path) -> Result<(), OutputError> {
+        let Some(parent) = path.parent() else { return Ok(()) };
+        let missing: Vec<_> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
+        fs::create_dir_all(parent).map_err(|e| write_error("make the folder", parent, e))?;
+        for made in missing {
+            self.sync_folder(made.parent().unwrap_or(made))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_error(action: &'static str, path: &Path, source: io::Error) -> OutputError {
+    OutputError::Write { action, path: path.display().to_string(), source }
+}
+
+impl WriteTree for LocalOutput {
+    fn stage(&self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {
+        let path = path.under(&self.root);
+        self.make_parent(&path)?;
+        let file = File::create(&path).map_err(|e| write_error("create", &path, e))?;
+        Ok(Box::new(LocalStaged {
+            file,
+            path,
+            buffer: Vec::with_capacity(BUFFER),
+            flushed: 0,
+            durable: self.durable,
+            system_copy: true,
+        }))
+    }
+
+    fn publish(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError> {
+        let (from, to) = (from.under(&self.root), to.under(&self.root));
+        self.make_parent(&to)?;
+        if from.is_dir() {
+            self.sync_folder(&from)?;
+        }
+        fs::rename(&from, &to).map_err(|e| write_error("publish", &to, e))?;
+        for folder in [to.parent(), from.parent()].into_iter().flatten() {
+            self.sync_folder(folder)?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self, path: &RelPath) -> Result<(), OutputError> {
+        let path = path.under(&self.root);
+        let removed = match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(error) => Err(error),
+        };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(write_error("remove", &path, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn exists(&self, path: &RelPath) -> bool {
+        path.under(&self.root).exists()
+    }
+
+    fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, OutputError> {
+        let path = path.under(&self.root);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(write_error("read", &path, error)),
+        }
+    }
+}
+
+/// Bytes held before they are written. Larger buffers were measured to be slower.
+const BUFFER: usize = 256 << 10;
+
+/// From this length on a range is worth a system call of its own; below, the bytes go through
+/// the buffer with what surrounds them.
+const SYSTEM_COPY_FROM: u64 = 32 << 10;
+
+struct LocalStaged {
+    file: File,
+    path: PathBuf,
+    buffer: Vec<u8>,
+    flushed: u64,
+    durable: bool,
+    /// Cleared at the first range that the system cannot copy between these two places.
+    system_copy: bool,
+}
+
+impl LocalStaged {
+    fn flush(&mut self) -> Result<(), OutputError> {
+        if !self.buffer.is_empty() {
+            let written = self.file.write_all(&self.buffer);
+            written.map_err(|e| write_error("write", &self.path, e))?;
+            self.flushed += self.buffer.len() as u64;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Copies through the buffer.
+    fn copy_bytes(
+        &mut self,
+        from: &dyn ReadAt,
+        mut offset: u64,
+        mut length: u64,
+    ) -> Result<(), OutputError> {
+        while length > 0 {
+            if self.buffer.len() >= BUFFER {
+                self.flush()?;
+            }
+            let held = self.buffer.len();
+            let room = (BUFFER - held) as u64;
+            let part = length.min(room);
+            // `part` is at most `BUFFER`.
+            self.buffer.resize(held + usize::try_from(part).unwrap_or(BUFFER), 0);
+            let place = self.buffer.get_mut(held..).unwrap_or_default();
+            if let Err(source) = from.read_exact_at(offset, place) {
+                self.buffer.truncate(held);
+                return Err(OutputError::Read { offset, length, source });
+            }
+            offset += part;
+            length -= part;
+        }
+        Ok(())
+    }
+
+    /// Lets the system copy as much as it will, and says how much that was.
+    #[cfg(target_os = "linux")]
+    fn copy_by_system(
+        &mut self,
+        from: &dyn ReadAt,
+        offset: u64,
+        length: u64,
+    ) -> Result<u64, OutputError> {
+        use rustix::io::Errno;
+        self.flush()?;
+        let mut copied = 0;
+        while copied < length {
+            let at = offset + copied;
+            let Some(extent) = from.local_extent(at) else { break };
+            let part = extent.length.min(length - copied).min(1 << 30);
+            let mut position = extent.offset;
+            let part = usize::try_from(part).unwrap_or(usize::MAX);
+            match rustix::fs::copy_file_range(extent.file, Some(&mut position), &self.file, None, part)
+            {
+                Ok(0) => break,
+                Ok(n) => {
+                    copied += n as u64;
+                    self.flushed += n as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(full @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => {
+                    return Err(write_error("write", &self.path, full.into()));
+                }
+                Err(_) => {
+                    // Not between these file systems, or not this file: read and write will say.
+                    self.system_copy = false;
+                    break;
+                }
+            }
+        }
+        Ok(copied)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn copy_by_system(&mut self, _: &dyn ReadAt, _: u64, _: u64) -> Result<u64, OutputError> {
+        self.system_copy = false;
+        Ok(0)
+    }
+}
+
+impl StagedFile for LocalStaged {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        if bytes.len() >= BUFFER {
+            self.file.write_all(bytes).map_err(|e| write_error("write", &self.path, e))?;
+            self.flushed += bytes.len() as u64;
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn copy_range(
+        &mut self,
+        from: &dyn ReadAt,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), OutputError> {
+        let copied = if self.system_copy && length >= SYSTEM_COPY_FROM {
+            self.copy_by_system(from, offset, length)?
+        } else {
+            0
+        };
+        self.copy_bytes(from, offset + copied, length - copied)
+    }
+
+    fn position(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    fn close(mut self: Box<Self>) -> Result<u64, OutputError> {
+        self.flush()?;
+        if self.durable {
+            self.file.sync_all().map_err(|e| write_error("sync", &self.path, e))?;
+        }
+        Ok(self.flushed)
+    }
+}
+
+/// Keeps others from planning or finishing the same output; gone with its owner, however it ends.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock at `path`; `None` where somebody has it.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`] where the lock's file cannot be made.
+    pub fn take(path: &Path) -> Result<Option<Self>, OutputError> {
+        let failed = |e| write_error("lock", path, e);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        let file = File::create(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::Pieces;
+    use std::sync::Arc;
+
+    fn path(name: &str) -> RelPath {
+        RelPath::new(name).unwrap()
+    }
+
+    fn local(dir: &Path, name: &str, bytes: &[u8]) -> crate::read::LocalFile {
+        fs::write(dir.join(name), bytes).unwrap();
+        crate::read::LocalFile::new(File::open(dir.join(name)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn bytes_and_ranges_come_out_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let data: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
+        let file = local(dir.path(), "in", &data);
+        let (a, b) = data.split_at(700_001);
+        let pieces = Pieces::new(vec![
+            Arc::new(local(dir.path(), "a", a)),
+            Arc::new(local(dir.path(), "b", b)),
+        ]);
+        for durable in [false, true] {
+            let out = LocalOutput::new(&dir.path().join("out"), durable);
+            let mut staged = out.stage(&path("x/y.part")).unwrap();
+            let mut expected = Vec::new();
+            let cases: [(&dyn ReadAt, u64, u64); 6] = [
+                (&file, 7, 1_000_003),
+                (&data, 0, 1_200_000),
+                (&file, 100, 20),
+                (&pieces, 600_001, 200_000),
+                (&pieces, 0, 1_200_000),
+                (&file, 1_200_000, 0),
+            ];
+            for (from, offset, length) in cases {
+                staged.write(b"between").unwrap();
+                expected.extend_from_slice(b"between");
+                staged.copy_range(from, offset, length).unwrap();
+                let (offset, length) = (offset as usize, length as usize);
+                expected.extend_from_slice(&data[offset..offset + length]);
+                assert_eq!(staged.position(), expected.len() as u64);
+            }
+            staged.write(&data).unwrap();
+            expected.extend_from_slice(&data);
+            assert_eq!(staged.close().unwrap(), expected.len() as u64);
+            assert!(!out.exists(&path("done/y")));
+            out.publish(&path("x/y.part"), &path("done/y")).unwrap();
+            assert!(!out.exists(&path("x/y.part")));
+            assert_eq!(out.read(&path("done/y")).unwrap().unwrap(), expected);
+            out.remove(&path("done")).unwrap();
+            out.remove(&path("done")).unwrap();
+            assert_eq!(out.read(&path("done/y")).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_range_that_is_not_there_is_the_readers_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = local(dir.path(), "in", &[7; 100_000]);
+        let out = LocalOutput::new(&dir.path().join("out"), false);
+        let mut staged = out.stage(&path("y")).unwrap();
+        for length in [100, 60_000] {
+            let error = staged.copy_range(&file, 99_999, length).unwrap_err();
+            let OutputError::Read { source, .. } = error else { panic!("{error}") };
+            assert_eq!(source.kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+
+    #[test]
+    fn one_lock_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("work/lock");
+        let first = Lock::take(&at).unwrap();
+        assert!(first.is_some());
+        assert!(Lock::take(&at).unwrap().is_none());
+        drop(first);
+        assert!(Lock::take(&at).unwrap().is_some());
+    }
+}

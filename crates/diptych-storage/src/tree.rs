@@ -1,0 +1,423 @@
+//! A release as a tree of files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use crate::limits::Limits;
+use crate::path::RelPath;
+use crate::read::{LocalFile, ReadAt};
+
+/// A file of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// Where it is, from the root of the tree.
+    pub path: RelPath,
+    /// Length in bytes.
+    pub length: u64,
+    /// Time of the last change, in nanoseconds since 1970; 0 where the store has none.
+    pub modified: u64,
+}
+
+/// What was seen while listing that is no file to be read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Oddity {
+    /// Name, from the root of the tree where it lies below it.
+    pub name: String,
+    /// What is odd about it.
+    pub kind: OddityKind,
+}
+
+/// Kinds of [`Oddity`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum OddityKind {
+    /// A download that was begun and not ended.
+    Unfinished,
+    /// A link to something that is not there.
+    BrokenLink,
+    /// A name that is not UTF-8 or has characters that no path here may have.
+    UnreadableName,
+    /// A folder that lies within itself, through a link.
+    Loop,
+}
+
+/// A release: files that can be listed and read at positions.
+pub trait ReadTree: Send + Sync {
+    /// Every file, sorted by path (as bytes). Hidden files and folders are left out.
+    fn list(&self) -> &[TreeEntry];
+
+    /// What was seen while listing that is no file to be read, sorted.
+    fn oddities(&self) -> &[Oddity];
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn open(&self, path: &RelPath) -> io::Result<Arc<dyn ReadAt>>;
+
+    /// The entry at `path`.
+    fn entry(&self, path: &str) -> Option<&TreeEntry> {
+        let list = self.list();
+        let at = list.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
+        list.get(at)
+    }
+}
+
+/// Why a folder cannot be a tree.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// A folder cannot be read.
+    #[error("cannot read the folder {path}")]
+    Read {
+        /// The folder.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The path is there and is no folder.
+    #[error("{path} is not a folder")]
+    NotAFolder {
+        /// The path.
+        path: String,
+    },
+    /// A download cache holds several revisions and does not say which is meant.
+    #[error("{path} is a download cache of several revisions: {}", revisions.join(", "))]
+    Revisions {
+        /// The folder.
+        path: String,
+        /// Their names, sorted.
+        revisions: Vec<String>,
+    },
+    /// More files or levels of folders than [`Limits`] allow.
+    #[error("{path}: more than {limit} {what}")]
+    Limit {
+        /// Where it was exceeded.
+        path: String,
+        /// What was counted.
+        what: &'static str,
+        /// The bound.
+        limit: usize,
+    },
+}
+
+/// A folder of a local disk.
+///
+/// Symbolic links are followed, since a download cache of the Hub is a tree of links
+/// (`snapshots/REVISION/...`) into `blobs/`. The cache's own folder is taken too: the revision is
+/// then the one that `refs/main` names, or the only one.
+#[derive(Debug)]
+pub struct LocalTree {
+    root: PathBuf,
+    entries: Vec<TreeEntry>,
+    oddities: Vec<Oddity>,
+}
+
+impl LocalTree {
+    /// Lists `folder`.
+    ///
+    /// # Errors
+    /// [`TreeError`] where it is no folder, cannot be read or exceeds `limits`.
+    pub fn open(folder: &Path, limits: &Limits) -> Result<Self, TreeError> {
+        let read = |source| TreeError::Read { path: folder.display().to_string(), source };
+        let meta = fs::metadata(folder).map_err(read)?;
+        if !meta.is_dir() {
+            return Err(TreeError::NotAFolder { path: folder.display().to_string() });
+        }
+        let root = snapshot_of_cache(folder)?.unwrap_or_else(|| folder.to_path_buf());
+        let mut listing = Listing { limits, entries: Vec::new(), oddities: Vec::new() };
+        listing.unfinished_blobs(&root);
+        listing.folder(&root, "", &mut Vec::new())?;
+        let Listing { mut entries, mut oddities, .. } = listing;
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        oddities.sort();
+        Ok(Self { root, entries, oddities })
+    }
+
+    /// The folder that paths start from.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl ReadTree for LocalTree {
+    fn list(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn oddities(&self) -> &[Oddity] {
+        &self.oddities
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<Arc<dyn ReadAt>> {
+        let file = fs::File::open(path.under(&self.root))?;
+        Ok(Arc::new(LocalFile::new(file)?))
+    }
+}
+
+/// Opens a file below `root` that was listed before, and says what it is now.
+///
+/// # Errors
+/// Those of the system.
+pub fn open_listed(root: &Path, path: &RelPath) -> io::Result<(Arc<dyn ReadAt>, TreeEntry)> {
+    let file = fs::File::open(path.under(root))?;
+    let meta = file.metadata()?;
+    let entry = TreeEntry { path: path.clone(), length: meta.len(), modified: changed(&meta) };
+    Ok((Arc::new(LocalFile::new(file)?), entry))
+}
+
+/// The snapshot meant by `folder`, where it is the cache folder of a repository.
+fn snapshot_of_cache(folder: &Path) -> Result<Option<PathBuf>, TreeError> {
+    let snapshots = folder.join("snapshots");
+    if !snapshots.is_dir() || !folder.join("blobs").is_dir() {
+        return Ok(None);
+    }
+    if let Ok(named) = fs::read_to_string(folder.join("refs").join("main")) {
+        // The reference is text of the cache: it may only name a folder in `snapshots`.
+        let revision = RelPath::new(named.trim()).ok().filter(|r| r.parent().is_none());
+        if let Some(path) = revision.map(|r| r.under(&snapshots)).filter(|p| p.is_dir()) {
+            return Ok(Some(path));
+        }
+    }
+    let read = |source| TreeError::Read { path: snapshots.display().to_string(), source };
+    let mut revisions = Vec::new();
+    for entry in fs::read_dir(&snapshots).map_err(read)? {
+        let entry = entry.map_err(read)?;
+        if entry.path().is_dir() {
+            revisions.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    revisions.sort();
+    match revisions.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(snapshots.join(only))),
+        _ => Err(TreeError::Revisions { path: folder.display().to_string(), revisions }),
+    }
+}
+
+struct Listing<'a> {
+    limits: &'a Limits,
+    entries: Vec<TreeEntry>,
+    oddities: Vec<Oddity>,
+}
+
+const UNFINISHED: &str = ".incomplete";
+
+impl Listing<'_> {
+    fn odd(&mut self, name: String, kind: OddityKind) {
+        self.oddities.push(Oddity { name, kind });
+    }
+
+    /// A snapshot's unfinished downloads lie in the cache's `blobs`, beside `snapshots`.
+    fn unfinished_blobs(&mut self, root: &Path) {
+        let beside = |root: &Path| {
+            let snapshots = root.parent()?;
+            (snapshots.file_name()? == "snapshots").then(|| snapshots.with_file_name("blobs"))
+        };
+        self.unfinished_in(&beside(root).unwrap_or_default(), "blobs");
+        // A download into a plain folder keeps its own below a hidden one.
+        let local = root.join(".cache").join("huggingface").join("download");
+        self.unfinished_in(&local, ".cache/huggingface/download");
+    }
+
+    fn unfinished_in(&mut self, folder: &Path, name: &str) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let name = format!("{name}/{file}");
+            if file.ends_with(UNFINISHED) {
+                self.odd(name, OddityKind::Unfinished);
+            } else if name.len() < 1024 && entry.file_type().is_ok_and(|t| t.is_dir()) {
+                self.unfinished_in(&entry.path(), &name);
+            }
+        }
+    }
+
+    fn folder(
+        &mut self,
+        folder: &Path,
+        prefix: &str,
+        above: &mut Vec<PathBuf>,
+    ) -> Result<(), TreeError> {
+        let read = |source| TreeError::Read { path: folder.display().to_string(), source };
+        let limit = |what, limit| TreeError::Limit {
+            path: folder.display().to_string(),
+            what,
+            limit,
+        };
+        let canonical = fs::canonicalize(folder).map_err(read)?;
+        if above.contains(&canonical) {
+            self.odd(prefix.trim_end_matches('/').to_owned(), OddityKind::Loop);
+            return Ok(());
+        }
+        if above.len() > self.limits.folder_depth {
+            return Err(limit("levels of folders", self.limits.folder_depth));
+        }
+        above.push(canonical);
+        for entry in fs::read_dir(folder).map_err(read)? {
+            let entry = entry.map_err(read)?;
+            let name = entry.file_name();
+            let full = format!("{prefix}{}", name.to_string_lossy());
+            let path = match name.to_str().and_then(|_| RelPath::new(&full).ok()) {
+                Some(path) if !path.file_name().starts_with('.') => path,
+                Some(_) => continue,
+                None => {
+                    self.odd(full, OddityKind::UnreadableName);
+                    continue;
+                }
+            };
+            let Ok(meta) = fs::metadata(entry.path()) else {
+                self.odd(full, OddityKind::BrokenLink);
+                continue;
+            };
+            if meta.is_dir() {
+                self.folder(&entry.path(), &format!("{full}/"), above)?;
+            } else if full.ends_with(UNFINISHED) {
+                self.odd(full, OddityKind::Unfinished);
+            } else if meta.is_file() {
+                if self.entries.len() >= self.limits.files {
+                    return Err(limit("files", self.limits.files));
+                }
+                self.entries.push(TreeEntry { path, length: meta.len(), modified: changed(&meta) });
+            }
+        }
+        above.pop();
+        Ok(())
+    }
+}
+
+fn changed(meta: &fs::Metadata) -> u64 {
+    let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+}
+
+/// A tree in memory, for tests and for data that never was on a disk.
+#[derive(Debug, Default, Clone)]
+pub struct MemoryTree {
+    entries: Vec<TreeEntry>,
+    files: BTreeMap<RelPath, Arc<Vec<u8>>>,
+}
+
+impl MemoryTree {
+    /// A tree of these files.
+    #[must_use]
+    pub fn new(files: impl IntoIterator<Item = (RelPath, Vec<u8>)>) -> Self {
+        let files: BTreeMap<_, _> =
+            files.into_iter().map(|(path, bytes)| (path, Arc::new(bytes))).collect();
+        let entry = |(path, bytes): (&RelPath, &Arc<Vec<u8>>)| TreeEntry {
+            path: path.clone(),
+            length: ReadAt::len(bytes.as_ref()),
+            modified: 0,
+        };
+        Self { entries: files.iter().map(entry).collect(), files }
+    }
+}
+
+impl ReadTree for MemoryTree {
+    fn list(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn oddities(&self) -> &[Oddity] {
+        &[]
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<Arc<dyn ReadAt>> {
+        let bytes = self.files.get(path).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Arc::clone(bytes) as Arc<dyn ReadAt>)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(tree: &dyn ReadTree) -> Vec<&str> {
+        tree.list().iter().map(|entry| entry.path.as_str()).collect()
+    }
+
+    fn write(root: &Path, name: &str) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, name).unwrap();
+    }
+
+    #[test]
+    fn lists_files_sorted_and_leaves_hidden_ones_out() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["b/2.tar", "b/10.tar", "a.json", ".hidden", ".cache/x", "b.json"] {
+            write(dir.path(), name);
+        }
+        let tree = LocalTree::open(dir.path(), &Limits::DEFAULT).unwrap();
+        assert_eq!(names(&tree), ["a.json", "b.json", "b/10.tar", "b/2.tar"]);
+        assert_eq!(tree.entry("b/2.tar").unwrap().length, 7);
+        assert!(tree.entry("b/3.tar").is_none());
+        let file = tree.open(&RelPath::new("b/2.tar").unwrap()).unwrap();
+        let mut bytes = vec![0; 7];
+        file.read_exact_at(0, &mut bytes).unwrap();
+        assert_eq!(bytes, b"b/2.tar");
+    }
+
+    #[test]
+    fn limits_on_files_and_depth_hold() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a/b/c/1", "2", "3"] {
+            write(dir.path(), name);
+        }
+        let with = |files, folder_depth| {
+            LocalTree::open(dir.path(), &Limits { files, folder_depth, ..Limits::DEFAULT })
+        };
+        assert!(with(3, 3).is_ok());
+        assert!(matches!(with(2, 3), Err(TreeError::Limit { what: "files", limit: 2, .. })));
+        assert!(matches!(with(3, 2), Err(TreeError::Limit { limit: 2, .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_download_cache_is_read_as_it_lies() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        write(root, "blobs/aaaa");
+        write(root, "blobs/bbbb.incomplete");
+        fs::create_dir_all(root.join("snapshots/rev1/metadata")).unwrap();
+        symlink("../../../blobs/aaaa", root.join("snapshots/rev1/metadata/m.jsonl.gz")).unwrap();
+        symlink("../../blobs/gone", root.join("snapshots/rev1/gone.tar")).unwrap();
+        symlink("..", root.join("snapshots/rev1/metadata/up")).unwrap();
+        for given in [root.to_path_buf(), root.join("snapshots/rev1")] {
+            let tree = LocalTree::open(&given, &Limits::DEFAULT).unwrap();
+            assert_eq!(names(&tree), ["metadata/m.jsonl.gz"]);
+            assert_eq!(tree.list()[0].length, 10);
+            let odd = |name: &str, kind| Oddity { name: name.to_owned(), kind };
+            assert_eq!(
+                tree.oddities(),
+                [
+                    odd("blobs/bbbb.incomplete", OddityKind::Unfinished),
+                    odd("gone.tar", OddityKind::BrokenLink),
+                    odd("metadata/up", OddityKind::Loop),
+                ]
+            );
+        }
+        fs::create_dir_all(root.join("snapshots/rev2")).unwrap();
+        let error = LocalTree::open(root, &Limits::DEFAULT).unwrap_err();
+        assert!(matches!(&error, TreeError::Revisions { revisions, .. } if revisions.len() == 2));
+        write(root, "refs/main");
+        fs::write(root.join("refs/main"), "rev1\n").unwrap();
+        let tree = LocalTree::open(root, &Limits::DEFAULT).unwrap();
+        assert_eq!(tree.root(), root.join("snapshots/rev1"));
+    }
+
+    #[test]
+    fn a_file_or_nothing_is_no_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "file");
+        let open = |name: &str| LocalTree::open(&dir.path().join(name), &Limits::DEFAULT);
+        assert!(matches!(open("file"), Err(TreeError::NotAFolder { .. })));
+        assert!(matches!(open("nothing"), Err(TreeError::Read { .. })));
+    }
+}

@@ -1,0 +1,115 @@
+//! The card: every field of the whole output declared, explicit splits, and how to load it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use diptych_format::card::{self, CardSplit};
+use diptych_format::record;
+use diptych_format::writer::{FinishedUnit, Provenance};
+use diptych_schema::Split;
+
+/// Counts, among the fields of a unit, numbers that became null because they are not finite. No
+/// field of a sample has a space in its name.
+pub(crate) const NOT_FINITE: &str = "not finite";
+
+pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
+    let splits = splits(units);
+    let mut fields: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, samples) in units.iter().flat_map(|unit| &unit.files.fields) {
+        *fields.entry(name).or_default() += samples;
+    }
+    let not_finite = fields.remove(NOT_FINITE).unwrap_or(0);
+    let mut parts: Vec<&str> = fields.keys().copied().collect();
+    parts.sort_by_key(|part| place(part));
+
+    // Both of these are declared: without `__url__` one version fails while streaming.
+    let mut features = card::text_feature("__key__") + &card::text_feature("__url__");
+    parts.iter().for_each(|part| features.push_str(&card::picture_feature(part)));
+    features.push_str(&card::struct_feature("json", &record::fields(true)));
+
+    let mut text = card::front_matter(&splits, &features);
+    text.push_str("\n# Edit pairs\n\n");
+    text.push_str(
+        "Each sample is one edit: a picture before (`source`), a picture after (`target`), where \
+         there are any further inputs (`reference0`, ...) and a `mask` of the edited region \
+         (8-bit grey PNG, 255 = edited), and `json`, the record: the instruction and all else \
+         that the release says of the edit. `json[\"pictures\"]` names the part of each picture, \
+         so that `sample[sample[\"json\"][\"pictures\"][\"source\"][\"part\"]]` is the source.\n\n",
+    );
+    text.push_str("| split | samples | shards | bytes |\n|---|---|---|---|\n");
+    for split in &splits {
+        let of_split = units.iter().filter(|unit| unit.split == split.split);
+        let shards: usize = of_split.map(|unit| unit.files.files.len()).sum();
+        let CardSplit { split, samples, bytes, .. } = split;
+        let _ = writeln!(text, "| {split} | {samples} | {shards} | {bytes} |");
+    }
+    text.push_str("\n| part | samples |\n|---|---|\n");
+    for part in &parts {
+        let _ = writeln!(text, "| `{part}` | {} |", fields.get(part).copied().unwrap_or(0));
+    }
+    if not_finite > 0 {
+        let _ = writeln!(text, "\n{not_finite} numbers were not finite and are null.");
+    }
+    text.push_str(
+        "\n## How to load it\n\n\
+         Load the folder, not its files: `load_dataset(FOLDER, split=\"train\")`. With \
+         `data_files=` or `load_dataset(\"webdataset\", ...)` the features declared above are \
+         not used, and columns that the first samples lack are dropped in silence.\n\n",
+    );
+    text.push_str(&card::origins(provenance));
+    text
+}
+
+fn splits(units: &[FinishedUnit]) -> Vec<CardSplit> {
+    let of = |split: Split| {
+        let files = units
+            .iter()
+            .filter(|unit| unit.split == split)
+            .flat_map(|unit| &unit.files.files);
+        let (bytes, samples) =
+            files.fold((0, 0), |(bytes, samples), file| (bytes + file.bytes, samples + file.samples));
+        CardSplit { split, path: format!("data/{split}-*.tar"), bytes, samples }
+    };
+    // A split without pairs is not mentioned.
+    Split::ALL.iter().map(|split| of(*split)).filter(|split| split.samples > 0).collect()
+}
+
+/// Parts are declared by role, references by number, and within a role in byte order.
+fn place(part: &str) -> (usize, usize, &str) {
+    let role = part.split_once('.').map_or(part, |(role, _)| role);
+    let (name, number) = role.split_at(role.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+    let order = ["source", "reference", "target", "mask"];
+    let order = order.iter().position(|known| *known == name).unwrap_or(order.len());
+    (order, number.parse().unwrap_or(0), part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_by_role_and_number() {
+        let mut parts = [
+            "mask.png",
+            "target.png",
+            "reference10.png",
+            "reference2.png",
+            "source.png",
+            "source.jpg",
+            "reference0.webp",
+        ];
+        parts.sort_by_key(|part| place(part));
+        assert_eq!(
+            parts,
+            [
+                "source.jpg",
+                "source.png",
+                "reference0.webp",
+                "reference2.png",
+                "reference10.png",
+                "target.png",
+                "mask.png"
+            ]
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! Units as shards.
+
+use std::collections::BTreeMap;
+
+use diptych_format::record::{Record, part_of, reference_role};
+use diptych_format::writer::{
+    FinishOutput, FinishedUnit, Provenance, UnitFile, UnitOutput, WrittenPicture,
+};
+use diptych_format::{Atom, FormatError, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
+use diptych_schema::{EditPair, Split};
+use diptych_storage::RelPath;
+use diptych_storage::output::StagedFile;
+
+use crate::card;
+use crate::ustar;
+
+/// The one file of a unit, until it gets its name.
+const SHARD: &str = "shard.tar";
+
+pub(crate) struct ShardWriter;
+
+/// A path that is one by construction.
+pub(crate) fn path(name: &str) -> Result<RelPath, FormatError> {
+    RelPath::new(name).map_err(|error| FormatError::CannotHold {
+        pair_id: name.to_owned(),
+        what: format!("as a file name: {error}"),
+    })
+}
+
+impl Writer for ShardWriter {
+    fn grain(&self) -> Grain {
+        // The turns of a session are of most use next to each other and in order.
+        Grain::Session
+    }
+
+    fn check(&self, pair: &EditPair) -> Result<(), FormatError> {
+        let refuse = |what: String| {
+            Err(FormatError::CannotHold { pair_id: pair.pair_id.clone(), what })
+        };
+        let Some(target) = &pair.target else {
+            return refuse("a pair without a target is not for training".to_owned());
+        };
+        let pictures = [&pair.source, target].into_iter();
+        for picture in pictures.chain(pair.references.iter().map(|r| &r.picture)) {
+            if picture.address.length().is_some_and(|length| length > ustar::MEMBER_BYTES) {
+                return refuse(format!("a picture of more than {} bytes", ustar::MEMBER_BYTES));
+            }
+        }
+        Ok(())
+    }
+
+    fn overhead(&self, pair: &EditPair, pictures: u64) -> u64 {
+        // A header and half a block of padding for each member, and a record whose keys alone
+        // take about 900 bytes. Quotes in the native record are escaped.
+        let native = pair.native.as_ref().map_or(0, |native| native.len() + native.len() / 8);
+        let text = pair.instruction.as_ref().map_or(0, String::len);
+        (pictures + 1) * (ustar::BLOCK + ustar::BLOCK / 2) + 900 + (native + text) as u64
+    }
+
+    fn begin<'a>(
+        &'a self,
+        _: Split,
+        output: &'a mut dyn UnitOutput,
+    ) -> Result<Box<dyn UnitWriter + 'a>, FormatError> {
+        Ok(Box::new(Shard { output, file: None, samples: 0, fields: BTreeMap::new() }))
+    }
+
+    fn finish(
+        &self,
+        units: &[FinishedUnit],
+        provenance: &Provenance,
+        output: &mut dyn FinishOutput,
+    ) -> Result<(), FormatError> {
+        for &split in Split::ALL {
+            let shards: Vec<_> = units
+                .iter()
+                .filter(|unit| unit.split == split)
+                .flat_map(|unit| unit.files.files.iter().map(move |file| (unit.unit, file)))
+                .collect();
+            for (i, (unit, file)) in shards.iter().enumerate() {
+                output.place(*unit, &file.name, &path(&shard_name(split, i, shards.len()))?)?;
+            }
+        }
+        output.put(&path("README.md")?, card::card(units, provenance).as_bytes())?;
+        Ok(())
+    }
+}
+
+/// The name of shard `index` of `count`: numbers of one width, five digits or as many as needed.
+fn shard_name(split: Split, index: usize, count: usize) -> String {
+    let width = count.to_string().len().max(5);
+    format!("data/{split}-{index:0width$}-of-{count:0width$}.tar")
+}
+
+struct Shard<'a> {
+    output: &'a mut dyn UnitOutput,
+    /// Begun with the first sample: a shard without any is never made.
+    file: Option<Box<dyn StagedFile>>,
+    samples: u64,
+    fields: BTreeMap<String, u64>,
+}
+
+impl Shard<'_> {
+    fn sample(&mut self, sample: &Sample) -> Result<(), FormatError> {
+        let (record, lost) = Record::new(sample, true);
+        let record = serde_json::to_vec(&record)
+            .map_err(|source| FormatError::Json { what: "a record", source })?;
+        if lost > 0 {
+            *self.fields.entry(card::NOT_FINITE.to_owned()).or_default() += lost;
+        }
+        self.member(sample, "json", &Payload::Bytes(record.into()))?;
+        self.picture(sample, "source", &sample.source)?;
+        for (i, reference) in sample.references.iter().enumerate() {
+            self.picture(sample, &reference_role(i), reference)?;
+        }
+        if let Some(target) = &sample.target {
+            self.picture(sample, "target", target)?;
+        }
+        if let Some(mask) = &sample.mask {
+            self.picture(sample, "mask", mask)?;
+        }
+        self.samples += 1;
+        Ok(())
+    }
+
+    fn picture(
+        &mut self,
+        sample: &Sample,
+        role: &str,
+        picture: &WrittenPicture,
+    ) -> Result<(), FormatError> {
+        let part = part_of(role, picture);
+        self.member(sample, &part, &picture.payload)?;
+        *self.fields.entry(part).or_default() += 1;
+        Ok(())
+    }
+
+    fn member(&mut self, sample: &Sample, part: &str, of: &Payload) -> Result<(), FormatError> {
+        let name = format!("{}.{part}", sample.key);
+        let length = of.length();
+        let header = ustar::header(&name, length).ok_or_else(|| FormatError::CannotHold {
+            pair_id: sample.pair.pair_id.clone(),
+            what: format!("the member {name} of {length} bytes"),
+        })?;
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(self.output.stage(&path(SHARD)?)?),
+        };
+        file.write(header.as_bytes())?;
+        of.write_to(file.as_mut())?;
+        file.write(ustar::padding(length))?;
+        Ok(())
+    }
+}
+
+impl UnitWriter for Shard<'_> {
+    fn write(&mut self, atom: &Atom) -> Result<(), FormatError> {
+        atom.samples.iter().try_for_each(|sample| self.sample(sample))
+    }
+
+    fn close(self: Box<Self>) -> Result<UnitFiles, FormatError> {
+        let Some(mut file) = self.file else { return Ok(UnitFiles::default()) };
+        file.write(&ustar::END)?;
+        let bytes = file.close()?;
+        let file = UnitFile { name: SHARD.to_owned(), bytes, samples: self.samples };
+        Ok(UnitFiles { files: vec![file], fields: self.fields })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shard_names_have_one_width() {
+        assert_eq!(shard_name(Split::Train, 0, 1), "data/train-00000-of-00001.tar");
+        assert_eq!(shard_name(Split::Val, 7, 12), "data/val-00007-of-00012.tar");
+        assert_eq!(shard_name(Split::Test, 5, 100_000), "data/test-000005-of-100000.tar");
+    }
+}

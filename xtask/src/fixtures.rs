@@ -36,10 +36,7 @@ pub(crate) fn run(root: &Path, check: bool) -> anyhow::Result<String> {
         Ok(format!("{FOLDER}: {} files are up to date", wanted.len()))
     } else {
         let changed = write::write(&folder, &wanted, OWNED)?;
-        Ok(format!(
-            "{FOLDER}: {} files, {changed} changed",
-            wanted.len()
-        ))
+        Ok(format!("{FOLDER}: {} files, {changed} changed", wanted.len()))
     }
 }
 
@@ -53,21 +50,13 @@ fn make() -> anyhow::Result<Tree> {
     tree.insert("README.md".to_owned(), readme::text(&cases)?.into_bytes());
     put(&mut tree, "inter-edit-train", good);
     for case in cases {
-        put(
-            &mut tree,
-            &format!("bad/inter-edit-train/{}", case.name),
-            case.files,
-        );
+        put(&mut tree, &format!("bad/inter-edit-train/{}", case.name), case.files);
     }
     Ok(tree)
 }
 
 fn put(tree: &mut Tree, folder: &str, files: Tree) {
-    tree.extend(
-        files
-            .into_iter()
-            .map(|(path, bytes)| (format!("{folder}/{path}"), bytes)),
-    );
+    tree.extend(files.into_iter().map(|(path, bytes)| (format!("{folder}/{path}"), bytes)));
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! Automation of this repository, run as `cargo xtask COMMAND`.
 //!
 //! Nothing here is needed to build or use Diptych: it makes files that are committed.
-#![expect(
-    clippy::print_stdout,
-    reason = "a command for the people who work on this repository"
-)]
+#![expect(clippy::print_stdout, reason = "a command for the people who work on this repository")]
 
 mod fixtures;
 
@@ -45,9 +42,8 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> anyhow::Result<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .context("xtask lies in no workspace")?;
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no workspace")?;
     match cli.command {
         Command::Fixtures { check } => fixtures::run(root, check),
     }

@@ -1,2 +1,37 @@
-//! x
-fn main() {}
+//! The `diptych` command.
+//!
+//! The only crate that prints, takes arguments or knows exit codes. Standard output is for data,
+//! standard error for talk. A command returns its outcome as a value; the exit code is decided
+//! here, once.
+
+mod args;
+mod commands;
+mod exit;
+mod hint;
+mod printer;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version come this way too, and are no errors.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::DONE };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let printer = printer::Printer::new(args.talk.quiet, args.talk.verbose);
+    let code = match commands::run(args, &printer) {
+        Ok(outcome) => outcome.code(),
+        Err(error) if exit::is_broken_pipe(&error) => exit::DONE,
+        Err(error) => {
+            printer.error(&error);
+            exit::of_error(&error)
+        }
+    };
+    ExitCode::from(code)
+}

@@ -13,7 +13,9 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, StringBuilder, StructBuilder, UInt32Builder, UInt64Builder};
+use arrow_array::builder::{
+    ListBuilder, StringBuilder, StructBuilder, UInt32Builder, UInt64Builder,
+};
 use arrow_array::{Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use diptych_format::Notice;
@@ -173,12 +175,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`EngineError::Damaged`].
-    pub fn pairs(
-        &self,
-        partition: usize,
-        first: u64,
-        count: u64,
-    ) -> Result<Pairs, EngineError> {
+    pub fn pairs(&self, partition: usize, first: u64, count: u64) -> Result<Pairs, EngineError> {
         let path = self.root.join(pairs_file(partition));
         let name = path.display().to_string();
         let open = || -> Result<ParquetRecordBatchReader, DamagedBy> {
@@ -362,14 +359,10 @@ pub(crate) fn write_files(
         }
         pieces.append(true);
     }
-    let write = |staged| -> Result<StagedWrite, DamagedBy> {
+    let mut write = |staged| -> Result<StagedWrite, DamagedBy> {
         let batch = RecordBatch::try_new(
             files_schema(),
-            vec![
-                Arc::new(numbers.finish()),
-                Arc::new(sources.finish()),
-                Arc::new(pieces.finish()),
-            ],
+            vec![Arc::new(numbers.finish()), Arc::new(sources.finish()), Arc::new(pieces.finish())],
         )?;
         let mut writer = ArrowWriter::try_new(staged, files_schema(), Some(properties()))?;
         writer.write(&batch)?;

@@ -97,10 +97,7 @@ pub(crate) fn write_catalog(
     put_json(out, &format!("{at}/{HEAD}"), &head)
 }
 
-fn file_table(
-    open: &OpenSource,
-    reader: &dyn Reader,
-) -> Result<Vec<CatalogFile>, EngineError> {
+fn file_table(open: &OpenSource, reader: &dyn Reader) -> Result<Vec<CatalogFile>, EngineError> {
     let piece = |path: &RelPath| {
         let entry = open.tree.entry(path.as_str()).ok_or_else(|| EngineError::Changed {
             label: open.terms.label.clone(),
@@ -236,8 +233,8 @@ impl<'a> RejectionLines<'a> {
     }
 
     pub(crate) fn push(&mut self, rejection: &Rejection) -> Result<(), EngineError> {
-        let mut line = serde_json::to_vec(rejection)
-            .map_err(|error| damaged(self.path.as_str(), error))?;
+        let mut line =
+            serde_json::to_vec(rejection).map_err(|error| damaged(self.path.as_str(), error))?;
         line.push(b'\n');
         let file = match &mut self.file {
             Some(file) => file,

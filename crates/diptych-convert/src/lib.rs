@@ -29,7 +29,7 @@ mod source;
 mod stage;
 pub mod work;
 
-pub use engine::{DryRun, Engine, Outcome};
+pub use engine::{DryRun, Engine, Indexed, Outcome, RunRequest};
 pub use error::EngineError;
 pub use observe::{Event, Observer, Silent};
 pub use request::{Request, SourceRequest};

@@ -303,7 +303,9 @@ fn cut(partitions: &[Vec<PlanRow>], shard_size: u64) -> Vec<UnitPlan> {
             partitions.iter().enumerate().flat_map(|(partition, rows)| {
                 let numbered = (0_u64..).zip(rows);
                 numbered.filter(|(_, row)| !row.dropped && row.split == split).map(
-                    move |(number, row)| (u32::try_from(partition).unwrap_or(u32::MAX), number, row),
+                    move |(number, row)| {
+                        (u32::try_from(partition).unwrap_or(u32::MAX), number, row)
+                    },
                 )
             })
         };
@@ -464,13 +466,19 @@ impl Plan {
             .ok_or_else(|| lacks("its head"))?;
         let head: Head = serde_json::from_str(head)?;
         if head.plan_version != PLAN_VERSION {
-            let what = format!("plan version {}, this program reads {PLAN_VERSION}", head.plan_version);
+            let what =
+                format!("plan version {}, this program reads {PLAN_VERSION}", head.plan_version);
             return Err(DamagedBy::Content(what));
         }
         let mut units: Vec<UnitPlan> = head
             .unit_bytes
             .iter()
-            .map(|bytes| UnitPlan { split: Split::Train, pairs: 0, bytes: *bytes, runs: Vec::new() })
+            .map(|bytes| UnitPlan {
+                split: Split::Train,
+                pairs: 0,
+                bytes: *bytes,
+                runs: Vec::new(),
+            })
             .collect();
         for batch in reader.build()? {
             let batch = batch?;

@@ -207,10 +207,7 @@ mod tests {
         assert!(books.check().is_ok());
         books.of("a", None).read = 1;
         let error = books.check().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "the books do not balance for a: 1 edits read, 0 accounted for"
-        );
+        assert_eq!(error, "the books do not balance for a: 1 edits read, 0 accounted for");
         books.of("a", None).read = 0;
         books.of("a", Some("s")).written = 3;
         assert!(books.check().is_err());

@@ -105,8 +105,7 @@ pub(crate) fn open_sources(
             before => format!("{}-{}", about.name, before + 1),
         };
         observer.event(Event::Source { label: label.clone(), format: about.name, reason });
-        let terms =
-            SourceTerms { label, format: about.name.to_owned(), options: values(&given) };
+        let terms = SourceTerms { label, format: about.name.to_owned(), options: values(&given) };
         open.push(OpenSource { terms, tree, format, options: given });
     }
     Ok(open)
@@ -131,10 +130,7 @@ struct Root {
 
 impl Sources {
     /// Those of `catalog`, some of which lie elsewhere by now.
-    pub(crate) fn new(
-        catalog: &Catalog,
-        moved: &[(String, PathBuf)],
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn new(catalog: &Catalog, moved: &[(String, PathBuf)]) -> Result<Self, EngineError> {
         let mut roots: BTreeMap<_, _> = catalog
             .head()
             .sources
@@ -174,13 +170,12 @@ impl Sources {
             label: label.to_owned(),
             known: self.roots.keys().cloned().collect(),
         })?;
-        let (file, now) = open_listed(&root.path, &piece.path).map_err(|source| {
-            EngineError::ReadSource {
+        let (file, now) =
+            open_listed(&root.path, &piece.path).map_err(|source| EngineError::ReadSource {
                 label: label.to_owned(),
                 file: piece.path.to_string(),
                 source,
-            }
-        })?;
+            })?;
         let changed = |what: String| EngineError::Changed { label: label.to_owned(), what };
         if now.length != piece.length {
             let (path, was, is) = (&piece.path, piece.length, now.length);

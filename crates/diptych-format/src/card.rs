@@ -28,8 +28,7 @@ pub struct CardSplit {
 /// themselves declare them.
 #[must_use]
 pub fn front_matter(splits: &[CardSplit], features: &str) -> String {
-    let mut yaml =
-        String::from("---\nconfigs:\n- config_name: default\n  data_files:\n");
+    let mut yaml = String::from("---\nconfigs:\n- config_name: default\n  data_files:\n");
     for CardSplit { split, path, .. } in splits {
         let _ = write!(yaml, "  - split: {split}\n    path:\n    - \"{path}\"\n");
     }

@@ -168,10 +168,7 @@ mod tests {
             ("inter-edit-train:0000123", "inter-edit-train_0000123"),
             ("toy:train:0000013", "toy_train_0000013"),
             ("imgedit:remove_part5:41", "imgedit_remove__part5_41"),
-            (
-                "pape:COCO:flux2_dev:139:en:normal",
-                "pape_COCO_flux2__dev_139_en_normal=kf0",
-            ),
+            ("pape:COCO:flux2_dev:139:en:normal", "pape_COCO_flux2__dev_139_en_normal=kf0"),
             ("a.b:c", "a=2eb_c"),
             ("a::b", "a=3a=3ab"),
             ("a:_b", "a=3a__b"),

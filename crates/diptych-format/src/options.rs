@@ -70,7 +70,11 @@ pub enum OptionError {
 }
 
 fn known_keys(known: &[&str]) -> String {
-    if known.is_empty() { ": it has none".to_owned() } else { format!(": it has {}", known.join(", ")) }
+    if known.is_empty() {
+        ": it has none".to_owned()
+    } else {
+        format!(": it has {}", known.join(", "))
+    }
 }
 
 /// One assignment of the command line, taken apart.
@@ -191,7 +195,8 @@ pub fn parse_size(text: &str) -> Result<u64, OptionError> {
         let numerator: u128 = fraction.parse().map_err(|_| error())?;
         let scale = 10_u128.pow(u32::try_from(fraction.len()).map_err(|_| error())?);
         let part = numerator * u128::from(unit) / scale;
-        size = u64::try_from(part).ok().and_then(|part| size.checked_add(part)).ok_or_else(error)?;
+        size =
+            u64::try_from(part).ok().and_then(|part| size.checked_add(part)).ok_or_else(error)?;
     }
     Ok(size)
 }

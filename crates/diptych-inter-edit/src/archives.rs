@@ -233,10 +233,9 @@ impl Archives {
         let holds = |each: u64, total| shard_holds(name.index, name.count, each, total);
         match name.series.rsplit('/').next()? {
             "source" => Some((holds(source_per_shard?, num_unique_source_images)?, "sources")),
-            "asset" => Some((
-                holds(samples_per_shard?, num_samples)?.checked_mul(2)?,
-                "targets and masks",
-            )),
+            "asset" => {
+                Some((holds(samples_per_shard?, num_samples)?.checked_mul(2)?, "targets and masks"))
+            }
             _ => None,
         }
     }
@@ -266,10 +265,11 @@ impl Archives {
         if entry.length == 0 {
             return fault("empty_picture", "0 bytes");
         }
-        let address =
-            Address::Range { file: number, offset: entry.offset, length: entry.length };
+        let address = Address::Range { file: number, offset: entry.offset, length: entry.length };
         match entry.note {
-            Note::Unknown => fault("unknown_picture_type", "its bytes are those of no known picture"),
+            Note::Unknown => {
+                fault("unknown_picture_type", "its bytes are those of no known picture")
+            }
             Note::Unprobed => Ok(unprobed(name, address)),
             Note::Known(Probed { media_type, width, height }) => Ok(Picture {
                 width: Some(width),
@@ -316,10 +316,7 @@ impl Archives {
     }
 
     /// A picture of which only a path is known.
-    fn find_anywhere(
-        &self,
-        name: &str,
-    ) -> Result<Result<Picture, PictureFault>, FormatError> {
+    fn find_anywhere(&self, name: &str) -> Result<Result<Picture, PictureFault>, FormatError> {
         if let Some(found) = self.find_loose(name)? {
             return Ok(found);
         }
@@ -359,10 +356,7 @@ impl Archives {
     }
 
     /// A picture that lies loose in the copy, by the longest end of its path that is there.
-    fn find_loose(
-        &self,
-        name: &str,
-    ) -> Result<Option<Result<Picture, PictureFault>>, FormatError> {
+    fn find_loose(&self, name: &str) -> Result<Option<Result<Picture, PictureFault>>, FormatError> {
         if self.files.len() == self.archive_count {
             return Ok(None);
         }
@@ -375,9 +369,9 @@ impl Archives {
         let length = file.len();
         let note = match length {
             0 => Note::Unprobed,
-            _ => self
-                .note(file.as_ref(), 0, length, &[])
-                .map_err(|e| self.read_error(number, e))?,
+            _ => {
+                self.note(file.as_ref(), 0, length, &[]).map_err(|e| self.read_error(number, e))?
+            }
         };
         let entry = Entry {
             name: name.as_bytes(),

@@ -43,8 +43,13 @@ impl ShardName {
         let (count, index) = (count_digits.parse().ok()?, index_digits.parse().ok()?);
         let series = if folder.is_empty() { words.to_owned() } else { format!("{folder}/{words}") };
         let (ending, width) = (ending.to_owned(), index_digits.len());
-        (index < count && count <= MOST_SHARDS)
-            .then_some(Self { series, ending, count, index, width })
+        (index < count && count <= MOST_SHARDS).then_some(Self {
+            series,
+            ending,
+            count,
+            index,
+            width,
+        })
     }
 
     /// The name of another shard of the series.
@@ -95,7 +100,12 @@ impl Series {
         };
         let listed: Vec<_> = runs.iter().take(20).map(run).collect();
         let more = if runs.len() > 20 { ", ..." } else { "" };
-        format!("{} of {} are not there: {}{more}", missing.len(), self.example.count, listed.join(", "))
+        format!(
+            "{} of {} are not there: {}{more}",
+            missing.len(),
+            self.example.count,
+            listed.join(", ")
+        )
     }
 }
 
@@ -170,7 +180,9 @@ impl Layout {
             }
             self.metadata.push(Metadata::new(first.as_str(), Some((*first).clone())));
         }
-        for series in series(self.metadata.iter().map(|m| m.path.as_str()).collect::<Vec<_>>().into_iter()) {
+        for series in
+            series(self.metadata.iter().map(|m| m.path.as_str()).collect::<Vec<_>>().into_iter())
+        {
             for index in series.missing() {
                 // Its rows are not known: it stands for them, and is rejected as one edit.
                 self.metadata.push(Metadata::new(&series.example.sibling(index), None));
@@ -192,7 +204,11 @@ impl Layout {
     /// Says which shards of the pictures are not there, and where names and manifest disagree.
     fn find_missing(&mut self, label: &str) {
         let mut notice = |kind: &str, file: String, detail: String| {
-            self.notices.push(Notice { kind: kind.to_owned(), at: Place::file(label, &file), detail });
+            self.notices.push(Notice {
+                kind: kind.to_owned(),
+                at: Place::file(label, &file),
+                detail,
+            });
         };
         let archives = series(self.archives.iter().map(RelPath::as_str));
         for series in &archives {
@@ -220,7 +236,9 @@ impl Layout {
             let Some(stated) = stated else { continue };
             let detail = match found {
                 Some(found) if u64::from(found) == stated => continue,
-                Some(found) => format!("it says that there are {stated} {what}, their names say {found}"),
+                Some(found) => {
+                    format!("it says that there are {stated} {what}, their names say {found}")
+                }
                 None => format!("it says that there are {stated} {what}, and none is there"),
             };
             notice("manifest_mismatch", MANIFEST.to_owned(), detail);
@@ -228,8 +246,7 @@ impl Layout {
     }
 }
 
-const PICTURES: [&str; 8] =
-    [".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"];
+const PICTURES: [&str; 8] = [".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"];
 
 impl Metadata {
     fn new(path: &str, file: Option<RelPath>) -> Self {
@@ -341,7 +358,8 @@ pub(crate) fn evidence(tree: &dyn ReadTree) -> Evidence {
     }
     let limits = diptych_storage::Limits { row_bytes: 1 << 20, ..diptych_storage::Limits::DEFAULT };
     for path in metadata_candidates(tree).into_iter().take(16) {
-        let rows = tree.open(path).and_then(|file| diptych_storage::rows::Rows::open(file, &limits));
+        let rows =
+            tree.open(path).and_then(|file| diptych_storage::rows::Rows::open(file, &limits));
         if let Ok(mut rows) = rows
             && let Ok(Some(diptych_storage::rows::RowEvent::Row(row))) = rows.next_row()
             && crate::wire::parse(row.bytes).is_ok()
@@ -449,7 +467,10 @@ mod tests {
             Evidence::Rows { .. } => "rows",
             Evidence::Nothing => "nothing",
         };
-        assert_eq!(by(&[("manifest.json", br#"{"dataset_name": "Inter-Edit-Train"}"#)]), "manifest");
+        assert_eq!(
+            by(&[("manifest.json", br#"{"dataset_name": "Inter-Edit-Train"}"#)]),
+            "manifest"
+        );
         assert_eq!(by(&[("manifest.json", br#"{"dataset_name": "Other"}"#)]), "nothing");
         assert_eq!(by(&[("source_shards/source-00000-of-00004.tar", b"")]), "shards");
         assert_eq!(by(&[("metadata/train-00000-of-00005.jsonl.gz", b"")]), "shards");

@@ -16,9 +16,7 @@ mod reader;
 mod text;
 mod wire;
 
-use diptych_format::{
-    About, Confidence, Detection, Format, FormatError, Reader, ReaderInput,
-};
+use diptych_format::{About, Confidence, Detection, Format, FormatError, Reader, ReaderInput};
 use diptych_storage::ReadTree;
 
 /// The format.

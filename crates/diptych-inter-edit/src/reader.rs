@@ -83,7 +83,10 @@ impl InterEditReader {
             && self.metadata.iter().all(|metadata| metadata.file.is_some());
         let rows: u64 = tally.edits.iter().sum();
         if let Some(stated) = self.manifest.num_samples.filter(|n| whole && *n != rows) {
-            notice(MANIFEST, format!("it says that there are {stated} samples, and {rows} are there"));
+            notice(
+                MANIFEST,
+                format!("it says that there are {stated} samples, and {rows} are there"),
+            );
         }
         notices
     }
@@ -106,10 +109,8 @@ impl Reader for InterEditReader {
         let Some(path) = &metadata.file else {
             return Ok(Box::new(MissingShard { reader: self, metadata, told: false }));
         };
-        let read = |source| FormatError::Read {
-            at: Place::file(&self.label, &metadata.path),
-            source,
-        };
+        let read =
+            |source| FormatError::Read { at: Place::file(&self.label, &metadata.path), source };
         let file = self.tree.open(path).map_err(read)?;
         let rows = Rows::open(file, &self.limits).map_err(read)?;
         Ok(Box::new(MetadataRows { reader: self, metadata, rows, ended: false }))
@@ -236,7 +237,8 @@ impl MetadataRows<'_> {
                 lost(cause.to_owned(), *unfinished_row, *offset)
             }
             Some(Ending::Corrupt { offset, detail, unfinished_row }) => {
-                let cause = format!("the compressed text is damaged ({detail}): what follows is lost");
+                let cause =
+                    format!("the compressed text is damaged ({detail}): what follows is lost");
                 lost(cause, *unfinished_row, *offset)
             }
             Some(Ending::Unclosed { offset, unfinished_row }) => {
@@ -302,24 +304,17 @@ impl InterEditReader {
             Ok(pictures) => Edit::Pair(Box::new(pair(metadata, pair_id, row, pictures, native))),
             Err(PictureFault { kind, cause, file, member, offset }) => {
                 // Where the picture is not, rather than where the row is.
-                let at = Place {
-                    file: file.or(at.file),
-                    member: Some(member),
-                    offset,
-                    ..at
-                };
+                let at = Place { file: file.or(at.file), member: Some(member), offset, ..at };
                 rejected(Fault { kind, cause, at, pair_id: Some(pair_id), native: Some(native) })
             }
         })
     }
 
     fn pictures(&self, row: &Row) -> Result<Result<Pictures, PictureFault>, FormatError> {
-        let (sources, samples) =
-            (self.manifest.source_per_shard, self.manifest.samples_per_shard);
+        let (sources, samples) = (self.manifest.source_per_shard, self.manifest.samples_per_shard);
         let (source_shards, sample_shards) =
             (self.manifest.num_source_shards, self.manifest.num_sample_shards);
-        let source =
-            named(&row.source, ("source", row.source_number, sources, source_shards));
+        let source = named(&row.source, ("source", row.source_number, sources, source_shards));
         let source = match self.archives.find(&source)? {
             Ok(source) => source,
             Err(fault) => return Ok(Err(fault)),
@@ -382,7 +377,9 @@ fn pair(
     }
     match &row.instruction {
         Some(instruction) => labels.extend(crate::text::labels(instruction)),
-        None => labels.push(Label { name: "instruction_empty".to_owned(), value: "true".to_owned() }),
+        None => {
+            labels.push(Label { name: "instruction_empty".to_owned(), value: "true".to_owned() })
+        }
     }
     let edit_box = match row.bounding_box {
         BoundingBox::None => None,

@@ -155,16 +155,10 @@ pub fn normalise(
     let mut grid: Option<Grid> = None;
     for (part, bytes) in parts.iter().enumerate() {
         let mut decoder = open(bytes, part)?;
-        let header = decoder
-            .read_header_info()
-            .map_err(|source| broken(part, limits, source))?;
+        let header = decoder.read_header_info().map_err(|source| broken(part, limits, source))?;
         let size = header.size();
         if let Some(grid) = grid.as_ref().filter(|grid| grid.size() != size) {
-            return Err(MaskError::SizesDiffer {
-                part,
-                expected: grid.size(),
-                found: size,
-            });
+            return Err(MaskError::SizesDiffer { part, expected: grid.size(), found: size });
         }
         let row = header.raw_row_length();
         decoder.set_limits(left_for_decoder(size, row, limits, part)?);
@@ -172,16 +166,12 @@ pub fn normalise(
         add(decoder, edited, grid).map_err(|error| match error {
             Fault::Decoding(source) => broken(part, limits, source),
             Fault::Animated => MaskError::Animated { part },
-            Fault::PaletteIndex { index, entries } => MaskError::PaletteIndex {
-                part,
-                index,
-                entries,
-            },
+            Fault::PaletteIndex { index, entries } => {
+                MaskError::PaletteIndex { part, index, entries }
+            }
         })?;
     }
-    grid.ok_or(MaskError::NoParts)?
-        .encode()
-        .map_err(MaskError::Encode)
+    grid.ok_or(MaskError::NoParts)?.encode().map_err(MaskError::Encode)
 }
 
 type Decoder<'a> = png::Decoder<Cursor<&'a [u8]>>;
@@ -212,36 +202,21 @@ fn left_for_decoder(
 ) -> Result<png::Limits, MaskError> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels > limits.pixels {
-        return Err(MaskError::TooManyPixels {
-            part,
-            width,
-            height,
-            limit: limits.pixels,
-        });
+        return Err(MaskError::TooManyPixels { part, width, height, limit: limits.pixels });
     }
-    let held = (row as u64)
-        .saturating_mul(ROWS_HELD)
-        .saturating_add(pixels);
+    let held = (row as u64).saturating_mul(ROWS_HELD).saturating_add(pixels);
     let left = limits
         .bytes
         .checked_sub(held)
-        .ok_or(MaskError::TooManyBytes {
-            part,
-            limit: limits.bytes,
-        })?;
+        .ok_or(MaskError::TooManyBytes { part, limit: limits.bytes })?;
     // The decoder counts one row against its limit; that row is counted above already.
-    let bytes = usize::try_from(left)
-        .unwrap_or(usize::MAX)
-        .saturating_add(row);
+    let bytes = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(row);
     Ok(png::Limits { bytes })
 }
 
 fn broken(part: usize, limits: DecodeLimits, source: png::DecodingError) -> MaskError {
     match source {
-        png::DecodingError::LimitsExceeded => MaskError::TooManyBytes {
-            part,
-            limit: limits.bytes,
-        },
+        png::DecodingError::LimitsExceeded => MaskError::TooManyBytes { part, limit: limits.bytes },
         source => MaskError::Broken { part, source },
     }
 }
@@ -298,12 +273,7 @@ struct Pass {
 
 impl Pass {
     const fn new(x: usize, columns: usize, y: u32, rows: usize) -> Self {
-        Self {
-            x,
-            columns,
-            y,
-            rows,
-        }
+        Self { x, columns, y, rows }
     }
 
     /// The rows of a picture of this height that the pass holds.
@@ -336,11 +306,7 @@ struct Grid {
 impl Grid {
     /// A grid on which nothing is edited. Its size was held against the limits.
     fn new((width, height): (u32, u32)) -> Self {
-        Self {
-            width,
-            height,
-            pixels: vec![0; width as usize * height as usize],
-        }
+        Self { width, height, pixels: vec![0; width as usize * height as usize] }
     }
 
     fn size(&self) -> (u32, u32) {
@@ -351,10 +317,7 @@ impl Grid {
     fn row(&mut self, y: u32) -> std::slice::IterMut<'_, u8> {
         let width = self.width as usize;
         let start = width * y as usize;
-        self.pixels
-            .get_mut(start..start + width)
-            .unwrap_or_default()
-            .iter_mut()
+        self.pixels.get_mut(start..start + width).unwrap_or_default().iter_mut()
     }
 
     /// The written form. Compression and filter are fixed, and the compressor is one that has no
@@ -423,9 +386,7 @@ impl Reading {
             ColorType::Grayscale if bits <= 8 => {
                 // Ones in every place are white, so this is a whole number: 255, 85, 17 or 1.
                 let step = u8::MAX / (u8::MAX >> (8 - bits));
-                Samples::small(bits, 0, |value| {
-                    Some(says(edited, value.saturating_mul(step)))
-                })
+                Samples::small(bits, 0, |value| Some(says(edited, value.saturating_mul(step))))
             }
             color_type => {
                 let wide = bits / 8;
@@ -442,34 +403,21 @@ impl Reading {
     /// Marks those of `pixels` that the bytes of their row say are edited.
     fn mark<'a>(&self, row: &[u8], pixels: impl Iterator<Item = &'a mut u8>) -> Result<(), Fault> {
         match &self.samples {
-            Samples::Small {
-                bits,
-                says,
-                entries,
-            } => {
+            Samples::Small { bits, says, entries } => {
                 let values = row.iter().flat_map(|byte| {
-                    (0..8)
-                        .step_by(*bits)
-                        .map(move |used| byte << used >> (8 - bits))
+                    (0..8).step_by(*bits).map(move |used| byte << used >> (8 - bits))
                 });
                 for (pixel, value) in pixels.zip(values) {
                     match says.get(usize::from(value)).copied().flatten() {
                         Some(true) => *pixel = EDITED,
                         Some(false) => {}
                         None => {
-                            return Err(Fault::PaletteIndex {
-                                index: value,
-                                entries: *entries,
-                            });
+                            return Err(Fault::PaletteIndex { index: value, entries: *entries });
                         }
                     }
                 }
             }
-            Samples::Whole {
-                wide,
-                pixel,
-                colours,
-            } => {
+            Samples::Whole { wide, pixel, colours } => {
                 for (mark, bytes) in pixels.zip(row.chunks_exact(*pixel)) {
                     if says(self.edited, self.level(bytes, *wide, *colours)) {
                         *mark = EDITED;
@@ -487,11 +435,7 @@ impl Reading {
         let nonzero = self.edited == Edited::Nonzero;
         let sample = |index: usize| {
             let high = byte(index * wide);
-            if nonzero && wide == 2 {
-                high | byte(index * wide + 1)
-            } else {
-                high
-            }
+            if nonzero && wide == 2 { high | byte(index * wide + 1) } else { high }
         };
         match (colours, nonzero) {
             (false, _) => sample(0),
@@ -507,11 +451,7 @@ impl Samples {
         for (value, place) in (0..=u8::MAX).zip(table.iter_mut()) {
             *place = says(value);
         }
-        Self::Small {
-            bits,
-            says: table,
-            entries,
-        }
+        Self::Small { bits, says: table, entries }
     }
 }
 

@@ -57,16 +57,10 @@ pub enum Head {
 /// takes some hundred. Bytes of `head` beyond `length` are not looked at.
 #[must_use]
 pub fn probe_head(head: &[u8], length: u64) -> Head {
-    let head = head
-        .get(..usize::try_from(length).unwrap_or(usize::MAX))
-        .unwrap_or(head);
+    let head = head.get(..usize::try_from(length).unwrap_or(usize::MAX)).unwrap_or(head);
     // Asked for millions of members of an archive, nearly all of them PNG.
     if let Some((width, height)) = head.first_chunk().and_then(png_size) {
-        return Head::Known(Probed {
-            media_type: MediaType::Png,
-            width,
-            height,
-        });
+        return Head::Known(Probed { media_type: MediaType::Png, width, height });
     }
     match probe(&mut Start { head, length }) {
         Ok(probed) => Head::Known(probed),
@@ -87,14 +81,8 @@ pub fn probe_at(
     length: u64,
     read_at: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
 ) -> io::Result<Option<Probed>> {
-    let window = Windows {
-        read_at,
-        length,
-        window: [0; WINDOW],
-        start: 0,
-        filled: 0,
-        allowed: FETCH_LIMIT,
-    };
+    let window =
+        Windows { read_at, length, window: [0; WINDOW], start: 0, filled: 0, allowed: FETCH_LIMIT };
     match probe(&mut { window }) {
         Ok(probed) => Ok(Some(probed)),
         Err(Stop::Unknown | Stop::NeedsMore) => Ok(None),
@@ -144,9 +132,7 @@ trait Bytes {
 
 /// Whether a picture of `length` bytes has `count` of them from `offset`.
 fn has(length: u64, offset: u64, count: usize) -> bool {
-    offset
-        .checked_add(count as u64)
-        .is_some_and(|end| end <= length)
+    offset.checked_add(count as u64).is_some_and(|end| end <= length)
 }
 
 /// The first bytes and no more.
@@ -195,11 +181,7 @@ impl<F: FnMut(u64, &mut [u8]) -> io::Result<usize>> Windows<F> {
         self.allowed = self.allowed.checked_sub(wanted).ok_or(Stop::Unknown)?;
         self.start = offset;
         self.filled = 0;
-        while let Some(rest) = self
-            .window
-            .get_mut(self.filled..wanted)
-            .filter(|r| !r.is_empty())
-        {
+        while let Some(rest) = self.window.get_mut(self.filled..wanted).filter(|r| !r.is_empty()) {
             match (self.read_at)(offset + self.filled as u64, rest) {
                 Ok(0) => break,
                 Ok(count) => self.filled = (self.filled + count).min(wanted),
@@ -220,8 +202,7 @@ impl<F: FnMut(u64, &mut [u8]) -> io::Result<usize>> Bytes for Windows<F> {
             return Ok(bytes);
         }
         self.fetch(offset)?;
-        self.within(offset)
-            .ok_or_else(|| Stop::Io(io::ErrorKind::UnexpectedEof.into()))
+        self.within(offset).ok_or_else(|| Stop::Io(io::ErrorKind::UnexpectedEof.into()))
     }
 }
 
@@ -238,11 +219,7 @@ fn probe(bytes: &mut impl Bytes) -> Result<Probed, Stop> {
     if width == 0 || height == 0 {
         return Err(Stop::Unknown);
     }
-    Ok(Probed {
-        media_type,
-        width,
-        height,
-    })
+    Ok(Probed { media_type, width, height })
 }
 
 /// Walks from segment to segment to the frame header.
@@ -332,10 +309,7 @@ fn bmp_size(bytes: &mut impl Bytes) -> Result<(u32, u32), Stop> {
             let width = i32::from_le_bytes(bytes.at(18)?);
             // Below zero where the rows are stored from the top.
             let height = i32::from_le_bytes(bytes.at(22)?);
-            Ok((
-                u32::try_from(width).map_err(|_| Stop::Unknown)?,
-                height.unsigned_abs(),
-            ))
+            Ok((u32::try_from(width).map_err(|_| Stop::Unknown)?, height.unsigned_abs()))
         }
         _ => Err(Stop::Unknown),
     }
@@ -403,11 +377,7 @@ impl Order {
     /// The number that up to 8 bytes stand for.
     fn number<const N: usize>(self, bytes: [u8; N]) -> u64 {
         let add = |sum: u64, byte: u8| sum << 8 | u64::from(byte);
-        if self.big {
-            bytes.into_iter().fold(0, add)
-        } else {
-            bytes.into_iter().rev().fold(0, add)
-        }
+        if self.big { bytes.into_iter().fold(0, add) } else { bytes.into_iter().rev().fold(0, add) }
     }
 }
 

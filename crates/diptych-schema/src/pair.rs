@@ -167,18 +167,8 @@ impl EditPair {
         std::iter::once(&mut self.source.address)
             .chain(self.references.iter_mut().map(|r| &mut r.picture.address))
             .chain(self.target.iter_mut().map(|t| &mut t.address))
-            .chain(
-                self.mask
-                    .iter_mut()
-                    .flat_map(|m| &mut m.parts)
-                    .filter_map(part_address),
-            )
-            .chain(
-                self.regions
-                    .iter_mut()
-                    .filter_map(|r| r.mask.as_mut())
-                    .filter_map(part_address),
-            )
+            .chain(self.mask.iter_mut().flat_map(|m| &mut m.parts).filter_map(part_address))
+            .chain(self.regions.iter_mut().filter_map(|r| r.mask.as_mut()).filter_map(part_address))
     }
 }
 
@@ -268,15 +258,7 @@ impl EditBox {
     #[must_use]
     pub fn new(edges: [f64; 4], frame_width: u32, frame_height: u32) -> Self {
         let [x0, y0, x1, y1] = edges;
-        let mut found = Self {
-            x0,
-            y0,
-            x1,
-            y1,
-            frame_width,
-            frame_height,
-            status: BoxStatus::Ok,
-        };
+        let mut found = Self { x0, y0, x1, y1, frame_width, frame_height, status: BoxStatus::Ok };
         let clamped = found.clamped_edges();
         found.status = if !(clamped[2] > clamped[0] && clamped[3] > clamped[1]) {
             BoxStatus::Degenerate
@@ -290,26 +272,14 @@ impl EditBox {
 
     fn clamped_edges(&self) -> [f64; 4] {
         let (w, h) = (f64::from(self.frame_width), f64::from(self.frame_height));
-        [
-            self.x0.clamp(0.0, w),
-            self.y0.clamp(0.0, h),
-            self.x1.clamp(0.0, w),
-            self.y1.clamp(0.0, h),
-        ]
+        [self.x0.clamp(0.0, w), self.y0.clamp(0.0, h), self.x1.clamp(0.0, w), self.y1.clamp(0.0, h)]
     }
 
     /// The part of the box inside its frame; `None` where nothing is left of it.
     #[must_use]
     pub fn clamped(&self) -> Option<Self> {
         let [x0, y0, x1, y1] = self.clamped_edges();
-        (x1 > x0 && y1 > y0).then_some(Self {
-            x0,
-            y0,
-            x1,
-            y1,
-            status: BoxStatus::Ok,
-            ..*self
-        })
+        (x1 > x0 && y1 > y0).then_some(Self { x0, y0, x1, y1, status: BoxStatus::Ok, ..*self })
     }
 
     /// The box in a picture of `width` by `height` pixels.
@@ -346,36 +316,15 @@ mod tests {
 
     #[test]
     fn a_box_is_told_by_how_it_lies_in_its_frame() {
-        assert_eq!(
-            status([92.0, 104.0, 526.0, 572.0], (960, 960)),
-            BoxStatus::Ok
-        );
+        assert_eq!(status([92.0, 104.0, 526.0, 572.0], (960, 960)), BoxStatus::Ok);
         assert_eq!(status([0.0, 0.0, 960.0, 640.0], (960, 640)), BoxStatus::Ok);
-        assert_eq!(
-            status([174.0, 218.0, 969.0, 547.0], (960, 640)),
-            BoxStatus::OutOfFrame
-        );
-        assert_eq!(
-            status([-1.0, 5.0, 10.0, 20.0], (960, 640)),
-            BoxStatus::OutOfFrame
-        );
-        assert_eq!(
-            status([40.0, 50.0, 40.0, 90.0], (960, 960)),
-            BoxStatus::Degenerate
-        );
+        assert_eq!(status([174.0, 218.0, 969.0, 547.0], (960, 640)), BoxStatus::OutOfFrame);
+        assert_eq!(status([-1.0, 5.0, 10.0, 20.0], (960, 640)), BoxStatus::OutOfFrame);
+        assert_eq!(status([40.0, 50.0, 40.0, 90.0], (960, 960)), BoxStatus::Degenerate);
         // Degenerate only after clamping: all of it lies beyond the edge.
-        assert_eq!(
-            status([961.0, 0.0, 970.0, 90.0], (960, 960)),
-            BoxStatus::Degenerate
-        );
-        assert_eq!(
-            status([60.0, 50.0, 40.0, 90.0], (960, 960)),
-            BoxStatus::Degenerate
-        );
-        assert_eq!(
-            status([f64::NAN, 0.0, 1.0, 1.0], (960, 960)),
-            BoxStatus::Degenerate
-        );
+        assert_eq!(status([961.0, 0.0, 970.0, 90.0], (960, 960)), BoxStatus::Degenerate);
+        assert_eq!(status([60.0, 50.0, 40.0, 90.0], (960, 960)), BoxStatus::Degenerate);
+        assert_eq!(status([f64::NAN, 0.0, 1.0, 1.0], (960, 960)), BoxStatus::Degenerate);
     }
 
     #[test]
@@ -383,20 +332,12 @@ mod tests {
         use crate::mask::{Combine, Edited, Grid, MaskOrigin, MaskPart};
         let picture = || Picture {
             name: String::new(),
-            address: Address::Range {
-                file: 0,
-                offset: 0,
-                length: 0,
-            },
+            address: Address::Range { file: 0, offset: 0, length: 0 },
             width: None,
             height: None,
             media_type: None,
         };
-        let run_length = MaskPart::RunLength {
-            counts: String::new(),
-            width: 0,
-            height: 0,
-        };
+        let run_length = MaskPart::RunLength { counts: String::new(), width: 0, height: 0 };
         let region = |mask| Region {
             label: None,
             edit_box: None,
@@ -405,10 +346,7 @@ mod tests {
             role: None,
         };
         let mut pair = EditPair::new(String::new(), String::new(), picture());
-        pair.references = vec![Reference {
-            picture: picture(),
-            role: None,
-        }];
+        pair.references = vec![Reference { picture: picture(), role: None }];
         pair.target = Some(picture());
         pair.mask = Some(Mask {
             parts: vec![MaskPart::Picture(picture()), run_length.clone()],
@@ -421,27 +359,16 @@ mod tests {
         for (count, address) in (1..).zip(pair.addresses_mut()) {
             address.shift_file(count);
         }
-        let files: Vec<_> = pair
-            .addresses_mut()
-            .filter_map(|address| address.file())
-            .collect();
+        let files: Vec<_> = pair.addresses_mut().filter_map(|address| address.file()).collect();
         assert_eq!(files, [1, 2, 3, 4, 5]);
     }
 
     #[test]
     fn clamping_keeps_the_part_inside() {
-        let clamped = EditBox::new([174.0, 218.0, 969.0, 547.0], 960, 640)
-            .clamped()
-            .unwrap();
-        assert_eq!(
-            [clamped.x0, clamped.y0, clamped.x1, clamped.y1],
-            [174.0, 218.0, 960.0, 547.0]
-        );
+        let clamped = EditBox::new([174.0, 218.0, 969.0, 547.0], 960, 640).clamped().unwrap();
+        assert_eq!([clamped.x0, clamped.y0, clamped.x1, clamped.y1], [174.0, 218.0, 960.0, 547.0]);
         assert_eq!(clamped.status, BoxStatus::Ok);
-        assert_eq!(
-            EditBox::new([40.0, 50.0, 40.0, 90.0], 960, 960).clamped(),
-            None
-        );
+        assert_eq!(EditBox::new([40.0, 50.0, 40.0, 90.0], 960, 960).clamped(), None);
     }
 
     #[test]
@@ -449,13 +376,8 @@ mod tests {
         let scaled = EditBox::new([0.0, 0.0, 726.0, 960.0], 726, 960).scaled_to(1104, 1472);
         let scaled = scaled.unwrap();
         assert_eq!((scaled.x1.round(), scaled.y1.round()), (1104.0, 1472.0));
-        let one = EditBox::new([0.0, 0.0, 1.0, 1.0], 726, 960)
-            .scaled_to(1104, 1472)
-            .unwrap();
+        let one = EditBox::new([0.0, 0.0, 1.0, 1.0], 726, 960).scaled_to(1104, 1472).unwrap();
         assert_eq!(format!("{:.4} {:.4}", one.x1, one.y1), "1.5207 1.5333");
-        assert_eq!(
-            EditBox::new([0.0, 0.0, 1.0, 1.0], 0, 960).scaled_to(10, 10),
-            None
-        );
+        assert_eq!(EditBox::new([0.0, 0.0, 1.0, 1.0], 0, 960).scaled_to(10, 10), None);
     }
 }

@@ -120,14 +120,8 @@ pub enum MediaType {
 
 impl MediaType {
     /// Every type, in the order of the enum.
-    pub const ALL: [Self; 6] = [
-        Self::Png,
-        Self::Jpeg,
-        Self::Webp,
-        Self::Gif,
-        Self::Bmp,
-        Self::Tiff,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Png, Self::Jpeg, Self::Webp, Self::Gif, Self::Bmp, Self::Tiff];
 
     /// The internet media type, as the catalog holds it.
     #[must_use]

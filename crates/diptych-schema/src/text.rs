@@ -14,11 +14,7 @@ fn is_han(c: char) -> bool {
 /// character, else `otherwise` (the reader's closed set; `None` where it has none).
 #[must_use]
 pub fn language_of(text: &str, otherwise: Option<&str>) -> Option<String> {
-    if text.chars().any(is_han) {
-        Some("zh".to_owned())
-    } else {
-        otherwise.map(str::to_owned)
-    }
+    if text.chars().any(is_han) { Some("zh".to_owned()) } else { otherwise.map(str::to_owned) }
 }
 
 #[cfg(test)]
@@ -28,15 +24,9 @@ mod tests {
     #[test]
     fn any_han_character_makes_it_chinese() {
         assert_eq!(language_of("移除", Some("en")).as_deref(), Some("zh"));
-        assert_eq!(
-            language_of("add a 灯 here", Some("en")).as_deref(),
-            Some("zh")
-        );
+        assert_eq!(language_of("add a 灯 here", Some("en")).as_deref(), Some("zh"));
         assert_eq!(language_of("𠀀", None).as_deref(), Some("zh"));
-        assert_eq!(
-            language_of("make it blue → **blue**", Some("en")).as_deref(),
-            Some("en")
-        );
+        assert_eq!(language_of("make it blue → **blue**", Some("en")).as_deref(), Some("en"));
         assert_eq!(language_of("かな だけ", None), None);
     }
 }

@@ -11,11 +11,7 @@ use diptych_storage::Limits;
 use diptych_storage::read::LocalFile;
 use diptych_storage::tar::{MemberKind, TarIndex};
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "what a command is for"
-)]
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "what a command is for")]
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(folder), Some(out)) = (arguments.next(), arguments.next()) else {

@@ -279,8 +279,13 @@ impl LocalStaged {
             let part = extent.length.min(length - copied).min(1 << 30);
             let mut position = extent.offset;
             let part = usize::try_from(part).unwrap_or(usize::MAX);
-            match rustix::fs::copy_file_range(extent.file, Some(&mut position), &self.file, None, part)
-            {
+            match rustix::fs::copy_file_range(
+                extent.file,
+                Some(&mut position),
+                &self.file,
+                None,
+                part,
+            ) {
                 Ok(0) => break,
                 Ok(n) => {
                     copied += n as u64;
@@ -346,6 +351,26 @@ impl StagedFile for LocalStaged {
         }
         Ok(self.flushed)
     }
+}
+
+/// Bytes that are free for us on the file system of `path`, or of the nearest folder above it that
+/// exists; `None` where the system does not say.
+#[must_use]
+pub fn free_space(path: &Path) -> Option<u64> {
+    let path = std::path::absolute(path).ok()?;
+    let there = path.ancestors().find(|folder| folder.exists())?;
+    free_in(there)
+}
+
+#[cfg(target_os = "linux")]
+fn free_in(folder: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(folder).ok()?;
+    stat.f_bavail.checked_mul(stat.f_frsize)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn free_in(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Keeps others from planning or finishing the same output; gone with its owner, however it ends.

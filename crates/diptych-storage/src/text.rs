@@ -13,30 +13,31 @@ const END: usize = 32;
 pub fn printable(bytes: &[u8]) -> String {
     // A character has at most four bytes, so no more of a long name need be looked at.
     let far = LONGEST * 4;
-    if let (true, Some(start), Some(end)) = (
-        bytes.len() > 2 * far,
-        bytes.get(..far),
-        bytes.get(bytes.len().saturating_sub(far)..),
-    ) {
+    if let (true, Some(start), Some(end)) =
+        (bytes.len() > 2 * far, bytes.get(..far), bytes.get(bytes.len().saturating_sub(far)..))
+    {
         let (start, end) = (escaped(start), escaped(end));
         return join(&start, &end);
     }
     let all = escaped(bytes);
-    if all.len() <= LONGEST {
-        all.concat()
-    } else {
-        join(&all, &all)
+    if all.len() <= LONGEST { all.concat() } else { join(&all, &all) }
+}
+
+/// `text` for a terminal: as it is, but for control characters and what turns the direction of
+/// writing or cannot be seen, which are escaped. Line ends are control characters too.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
     }
+    shown
 }
 
 fn join(start: &[String], end: &[String]) -> String {
     let start = start.iter().take(LONGEST - 1 - END);
     let end = end.iter().skip(end.len().saturating_sub(END));
-    start
-        .map(String::as_str)
-        .chain(["…"])
-        .chain(end.map(String::as_str))
-        .collect()
+    start.map(String::as_str).chain(["…"]).chain(end.map(String::as_str)).collect()
 }
 
 /// One string a character.
@@ -76,14 +77,8 @@ mod tests {
     #[test]
     fn names_in_messages_cannot_deceive() {
         assert_eq!(printable("图 a/b.png".as_bytes()), "图 a/b.png");
-        assert_eq!(
-            printable(b"a\nb\x1b[0m\xff\\"),
-            "a\\u{a}b\\u{1b}[0m\\xff\\\\"
-        );
-        assert_eq!(
-            printable("a\u{202e}gnp.exe".as_bytes()),
-            "a\\u{202e}gnp.exe"
-        );
+        assert_eq!(printable(b"a\nb\x1b[0m\xff\\"), "a\\u{a}b\\u{1b}[0m\\xff\\\\");
+        assert_eq!(printable("a\u{202e}gnp.exe".as_bytes()), "a\\u{202e}gnp.exe");
     }
 
     #[test]

@@ -245,11 +245,8 @@ impl Listing<'_> {
         above: &mut Vec<PathBuf>,
     ) -> Result<(), TreeError> {
         let read = |source| TreeError::Read { path: folder.display().to_string(), source };
-        let limit = |what, limit| TreeError::Limit {
-            path: folder.display().to_string(),
-            what,
-            limit,
-        };
+        let limit =
+            |what, limit| TreeError::Limit { path: folder.display().to_string(), what, limit };
         let canonical = fs::canonicalize(folder).map_err(read)?;
         if above.contains(&canonical) {
             self.odd(prefix.trim_end_matches('/').to_owned(), OddityKind::Loop);

@@ -20,25 +20,14 @@ use proptest::prelude::*;
 type Found = Vec<(u64, u64, Result<Vec<u8>, u64>)>;
 
 fn read(file: Arc<dyn ReadAt>, limit: usize) -> (Found, Ending, Layout) {
-    let limits = Limits {
-        row_bytes: limit,
-        ..Limits::DEFAULT
-    };
+    let limits = Limits { row_bytes: limit, ..Limits::DEFAULT };
     let mut rows = Rows::open(file, &limits).unwrap();
     let mut found = Vec::new();
     assert_eq!(rows.ending(), None);
     while let Some(event) = rows.next_row().unwrap() {
         found.push(match event {
-            RowEvent::Row(Row {
-                number,
-                offset,
-                bytes,
-            }) => (number, offset, Ok(bytes.to_vec())),
-            RowEvent::TooLong {
-                number,
-                offset,
-                length,
-            } => (number, offset, Err(length)),
+            RowEvent::Row(Row { number, offset, bytes }) => (number, offset, Ok(bytes.to_vec())),
+            RowEvent::TooLong { number, offset, length } => (number, offset, Err(length)),
         });
     }
     assert!(rows.next_row().unwrap().is_none());
@@ -70,11 +59,7 @@ fn lines_are_rows_and_blank_ones_are_none() {
     let text = b"\xef\xbb\xbf{\"a\":1}\r\n\n  \t\r\n{\"b\":2}\n\r\nlast";
     for file in [text.to_vec(), gzip(text)] {
         let (found, ending, layout) = read(Arc::new(file), 100);
-        let expected = vec![
-            (0, 3, ok("{\"a\":1}")),
-            (1, 18, ok("{\"b\":2}")),
-            (2, 28, ok("last")),
-        ];
+        let expected = vec![(0, 3, ok("{\"a\":1}")), (1, 18, ok("{\"b\":2}")), (2, 28, ok("last"))];
         assert_eq!(found, expected);
         assert_eq!((ending, layout), (Ending::Clean, Layout::Lines));
     }
@@ -96,43 +81,20 @@ fn what_is_no_byte_order_mark_is_text() {
 fn members_follow_each_other_as_one_text() {
     // The second member goes on in the middle of a row.
     let parts = ["one\ntwo\nth", "", "ree\n", "four"];
-    let file: Vec<u8> = parts
-        .iter()
-        .flat_map(|part| gzip(part.as_bytes()))
-        .collect();
+    let file: Vec<u8> = parts.iter().flat_map(|part| gzip(part.as_bytes())).collect();
     let expected = vec!["one", "two", "three", "four"];
-    assert_eq!(
-        rows(&file),
-        (
-            expected.iter().map(ToString::to_string).collect(),
-            Ending::Clean
-        )
-    );
+    assert_eq!(rows(&file), (expected.iter().map(ToString::to_string).collect(), Ending::Clean));
 
     // The same in pieces of one byte, so that no header comes whole.
-    let pieces = file
-        .iter()
-        .map(|byte| Arc::new(vec![*byte]) as Arc<dyn ReadAt>)
-        .collect();
+    let pieces = file.iter().map(|byte| Arc::new(vec![*byte]) as Arc<dyn ReadAt>).collect();
     let (found, ending, _) = read(Arc::new(Pieces::new(pieces)), 100);
     let found: Vec<_> = found.into_iter().map(|(_, _, row)| row).collect();
-    assert_eq!(
-        (found, ending),
-        (
-            expected.into_iter().map(ok).collect::<Vec<_>>(),
-            Ending::Clean
-        )
-    );
+    assert_eq!((found, ending), (expected.into_iter().map(ok).collect::<Vec<_>>(), Ending::Clean));
 }
 
 #[test]
 fn large_members_are_read_whole() {
-    let line = |i: u32| {
-        format!(
-            "{{\"row\":{i},\"noise\":{}}}",
-            i.wrapping_mul(2_654_435_761)
-        )
-    };
+    let line = |i: u32| format!("{{\"row\":{i},\"noise\":{}}}", i.wrapping_mul(2_654_435_761));
     let text = |range: std::ops::Range<u32>| range.map(|i| line(i) + "\n").collect::<String>();
     let mut file = gzip(text(0..30_000).as_bytes());
     file.extend(gzip(text(30_000..50_000).as_bytes()));
@@ -151,27 +113,13 @@ fn what_follows_the_members_is_told_apart() {
     assert_eq!(with(&[0; 700]), (expected.clone(), Ending::Clean));
     assert_eq!(with(&[0; 200_000]), (expected.clone(), Ending::Clean));
     for tail in [&b"three\n"[..], b"x", b"\x1f\x8b\x07rest", b"\x1fx"] {
-        let ending = Ending::TrailingGarbage {
-            offset: end,
-            bytes: tail.len() as u64,
-        };
+        let ending = Ending::TrailingGarbage { offset: end, bytes: tail.len() as u64 };
         assert_eq!(with(tail), (expected.clone(), ending));
     }
-    let ending = Ending::TrailingGarbage {
-        offset: end + 2,
-        bytes: 3,
-    };
+    let ending = Ending::TrailingGarbage { offset: end + 2, bytes: 3 };
     assert_eq!(with(b"\0\0abc"), (expected.clone(), ending));
-    for tail in [
-        &b"\x1f"[..],
-        b"\x1f\x8b",
-        b"\x1f\x8b\x08",
-        b"\x1f\x8b\x08\0\0",
-    ] {
-        let ending = Ending::Cut {
-            offset: end + tail.len() as u64,
-            unfinished_row: None,
-        };
+    for tail in [&b"\x1f"[..], b"\x1f\x8b", b"\x1f\x8b\x08", b"\x1f\x8b\x08\0\0"] {
+        let ending = Ending::Cut { offset: end + tail.len() as u64, unfinished_row: None };
         assert_eq!(with(tail), (expected.clone(), ending));
     }
     let more = [&[0; 9], gzip(b"three").as_slice()].concat();
@@ -193,10 +141,7 @@ fn a_file_cut_anywhere_gives_no_wrong_row() {
         }
         assert_eq!(found, expected[..found.len()], "{length}");
         match ending {
-            Ending::Cut {
-                offset,
-                unfinished_row,
-            } => {
+            Ending::Cut { offset, unfinished_row } => {
                 assert_eq!(offset, length as u64);
                 assert!(
                     unfinished_row.is_none_or(|number| number == found.len() as u64),
@@ -227,13 +172,7 @@ fn damage_inside_a_member_is_told() {
     // The header.
     let (found, ending) = rows(b"\x1f\x8b\x09\0\0\0\0\0\0\0rest");
     assert!(found.is_empty());
-    assert!(matches!(
-        ending,
-        Ending::Corrupt {
-            unfinished_row: None,
-            ..
-        }
-    ));
+    assert!(matches!(ending, Ending::Corrupt { unfinished_row: None, .. }));
     // Only the first two bytes.
     assert!(matches!(rows(b"\x1f\x8b").1, Ending::Cut { offset: 2, .. }));
     assert_eq!(rows(b"\x1f").1, Ending::Clean);
@@ -252,10 +191,8 @@ fn damage_inside_a_member_is_told() {
 #[test]
 fn rows_over_the_limit_are_passed_over() {
     let long = "x".repeat(200_000);
-    let text = format!(
-        "12345\r\n123456\n{long}\r\n\n12345\n{}\n1234567\r\n123456",
-        " ".repeat(300)
-    );
+    let text =
+        format!("12345\r\n123456\n{long}\r\n\n12345\n{}\n1234567\r\n123456", " ".repeat(300));
     for file in [text.clone().into_bytes(), gzip(text.as_bytes())] {
         let (found, ending, _) = read(Arc::new(file), 5);
         let expected = vec![
@@ -272,13 +209,7 @@ fn rows_over_the_limit_are_passed_over() {
     let file = gzip(text.as_bytes());
     let (found, ending, _) = read(Arc::new(file[..file.len() - 1].to_vec()), 5);
     assert_eq!(found.len(), 5);
-    assert!(matches!(
-        ending,
-        Ending::Cut {
-            unfinished_row: Some(5),
-            ..
-        }
-    ));
+    assert!(matches!(ending, Ending::Cut { unfinished_row: Some(5), .. }));
 }
 
 #[test]
@@ -301,10 +232,7 @@ fn items_of_an_array_are_rows() {
         "[3]".to_owned(),
     ];
     assert_eq!(rows(text.as_bytes()), (expected.clone(), Ending::Clean));
-    assert_eq!(
-        rows(&gzip(text.as_bytes())),
-        (expected.clone(), Ending::Clean)
-    );
+    assert_eq!(rows(&gzip(text.as_bytes())), (expected.clone(), Ending::Clean));
     let marked = ["\u{feff}", text].concat();
     assert_eq!(rows(marked.as_bytes()), (expected, Ending::Clean));
     let (found, _, layout) = read(Arc::new(b" [ 1,22 ]".to_vec()), 9);
@@ -316,10 +244,7 @@ fn items_of_an_array_are_rows() {
 
 #[test]
 fn arrays_that_do_not_end_well_are_told_apart() {
-    let unclosed = |offset, unfinished_row| Ending::Unclosed {
-        offset,
-        unfinished_row,
-    };
+    let unclosed = |offset, unfinished_row| Ending::Unclosed { offset, unfinished_row };
     for (text, count, ending) in [
         ("[", 0, unclosed(1, None)),
         ("[{},", 1, unclosed(4, None)),
@@ -350,11 +275,7 @@ fn arrays_that_do_not_end_well_are_told_apart() {
 
 #[test]
 fn items_over_the_limit_are_passed_over() {
-    let text = format!(
-        "[12345 , {{{}}},\"12\"{}, 123456]",
-        " ".repeat(200_000),
-        " ".repeat(99)
-    );
+    let text = format!("[12345 , {{{}}},\"12\"{}, 123456]", " ".repeat(200_000), " ".repeat(99));
     let (found, ending, _) = read(Arc::new(text.into_bytes()), 5);
     let expected = vec![
         (0, 1, ok("12345")),
@@ -386,11 +307,7 @@ impl ReadAt for Broken {
 
 #[test]
 fn errors_of_reading_are_errors() {
-    for text in [
-        gzip(b"one\ntwo\n"),
-        b"one\ntwo\n".to_vec(),
-        b"[1,2]".to_vec(),
-    ] {
+    for text in [gzip(b"one\ntwo\n"), b"one\ntwo\n".to_vec(), b"[1,2]".to_vec()] {
         for good in 0..text.len() {
             let file = Arc::new(Broken(text.clone(), good));
             let error = Rows::open(file, &Limits::DEFAULT)

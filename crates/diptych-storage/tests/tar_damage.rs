@@ -14,10 +14,7 @@ use proptest::prelude::*;
 use tar_support::{Tar, header, read, walk};
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
-    expected
-        .iter()
-        .map(|(name, body)| ((*name).to_owned(), (*body).to_owned()))
-        .collect()
+    expected.iter().map(|(name, body)| ((*name).to_owned(), (*body).to_owned())).collect()
 }
 
 const CHECKSUM: &str = "its checksum is wrong";
@@ -27,18 +24,12 @@ fn bad(why: &'static str, resumed: Option<u64>) -> DefectKind {
 }
 
 fn truncated(name: &str, missing: u64) -> DefectKind {
-    DefectKind::Truncated {
-        name: name.as_bytes().into(),
-        missing,
-    }
+    DefectKind::Truncated { name: name.as_bytes().into(), missing }
 }
 
 #[test]
 fn a_cut_archive_keeps_what_is_whole() {
-    let tar = Tar::default()
-        .file("a", &[b'a'; 600])
-        .file("b", b"bb")
-        .end();
+    let tar = Tar::default().file("a", &[b'a'; 600]).file("b", b"bb").end();
     let a = ("a", "a".repeat(600));
     let a = pairs(&[(a.0, &a.1)]);
     let both = [a.clone(), pairs(&[("b", "bb")])].concat();
@@ -100,19 +91,17 @@ fn behind_a_bad_header_the_way_is_found_again() {
     assert_eq!(defects, [(last as u64, bad(CHECKSUM, None))]);
 
     // No archive at all.
-    let noise: Vec<u8> = (0..100_000_u32)
-        .map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0] | 1)
-        .collect();
+    let noise: Vec<u8> =
+        (0..100_000_u32).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0] | 1).collect();
     assert_eq!(read(&noise), (vec![], vec![(0, bad(CHECKSUM, None))]));
 }
 
 #[test]
 fn a_member_whose_extended_header_is_lost_is_not_given_the_short_name() {
     let long = "n".repeat(150);
-    for start in [
-        Tar::default().long(b'L', &long),
-        Tar::default().pax(b'x', &[("path", long.as_bytes())]),
-    ] {
+    for start in
+        [Tar::default().long(b'L', &long), Tar::default().pax(b'x', &[("path", long.as_bytes())])]
+    {
         for at in [0, 156, 300] {
             let mut tar = start.clone();
             let short = tar.at();
@@ -147,24 +136,15 @@ fn archives_that_were_concatenated_are_read_on() {
     let second = Tar::default().file("b", b"2").end();
     let both = [&first[..], &second].concat();
     let members = pairs(&[("a", "1"), ("b", "2")]);
-    assert_eq!(
-        read(&both),
-        (members.clone(), vec![(2048, DefectKind::Concatenated)])
-    );
+    assert_eq!(read(&both), (members.clone(), vec![(2048, DefectKind::Concatenated)]));
     let apart = [&first[..], &[0; 512 * 300], &second].concat();
-    assert_eq!(
-        read(&apart),
-        (members, vec![(2048 + 512 * 300, DefectKind::Concatenated)])
-    );
+    assert_eq!(read(&apart), (members, vec![(2048 + 512 * 300, DefectKind::Concatenated)]));
 
     let a = pairs(&[("a", "1")]);
     for garbage in [&b"garbage"[..], &[b'x'; 512], &[b'y'; 100_000]] {
         // What follows is not searched for headers.
         let tar = [&first[..], garbage, &second].concat();
-        assert_eq!(
-            read(&tar),
-            (a.clone(), vec![(2048, DefectKind::TrailingGarbage)])
-        );
+        assert_eq!(read(&tar), (a.clone(), vec![(2048, DefectKind::TrailingGarbage)]));
     }
 }
 
@@ -219,9 +199,7 @@ fn archives() -> impl Strategy<Value = (Vec<u8>, Bodies)> {
                 header.set_cksum();
                 builder.append(&header, body.as_slice()).unwrap();
             } else {
-                builder
-                    .append_data(&mut header, &name, body.as_slice())
-                    .unwrap();
+                builder.append_data(&mut header, &name, body.as_slice()).unwrap();
             }
             expected.push((name.into_bytes(), body));
         }

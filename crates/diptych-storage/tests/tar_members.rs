@@ -18,17 +18,11 @@ use tar::Header;
 use tar_support::{Tar, header, read, walk, walk_within};
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
-    expected
-        .iter()
-        .map(|(name, body)| ((*name).to_owned(), (*body).to_owned()))
-        .collect()
+    expected.iter().map(|(name, body)| ((*name).to_owned(), (*body).to_owned())).collect()
 }
 
 fn bad(why: &'static str, resumed: u64) -> DefectKind {
-    DefectKind::BadHeader {
-        why,
-        resumed: Some(resumed),
-    }
+    DefectKind::BadHeader { why, resumed: Some(resumed) }
 }
 
 /// A header with its checksum made right.
@@ -107,13 +101,7 @@ fn a_pax_header_before_a_gnu_long_name_is_about_the_member() {
 #[test]
 fn pax_names_may_hold_anything_but_nul() {
     let tar = Tar::default()
-        .pax(
-            b'x',
-            &[
-                ("path", b"a\nb=c \xff/\xe5\x9b\xbe"),
-                ("comment", b"\n\n9 path=x"),
-            ],
-        )
+        .pax(b'x', &[("path", b"a\nb=c \xff/\xe5\x9b\xbe"), ("comment", b"\n\n9 path=x")])
         .file("short", b"1")
         .pax(b'x', &[("path", b"")])
         .file("empty takes back", b"2")
@@ -123,32 +111,15 @@ fn pax_names_may_hold_anything_but_nul() {
         .end();
     let (seen, defects) = walk(&tar);
     let names: Vec<_> = seen.iter().map(|s| s.name.as_slice()).collect();
-    assert_eq!(
-        names,
-        [
-            &b"a\nb=c \xff/\xe5\x9b\xbe"[..],
-            b"empty takes back",
-            b"last"
-        ]
-    );
+    assert_eq!(names, [&b"a\nb=c \xff/\xe5\x9b\xbe"[..], b"empty takes back", b"last"]);
     assert_eq!(defects.len(), 1);
-    assert_eq!(
-        defects[0].kind,
-        bad("there is a NUL in its name", seen[2].header_offset)
-    );
+    assert_eq!(defects[0].kind, bad("there is a NUL in its name", seen[2].header_offset));
 }
 
 #[test]
 fn what_a_global_header_says_of_all_members_is_not_believed() {
     let tar = Tar::default()
-        .pax(
-            b'g',
-            &[
-                ("path", b"wrong"),
-                ("size", b"512"),
-                ("comment", b"made by git"),
-            ],
-        )
+        .pax(b'g', &[("path", b"wrong"), ("size", b"512"), ("comment", b"made by git")])
         .file("a", b"1")
         .file("b", b"2")
         .end();
@@ -163,25 +134,15 @@ fn a_member_with_two_names_is_left_out() {
         let (members, defects) = read(&tar);
         assert_eq!(members, pairs(&[("after", "2")]));
         let (first, second) = (b"one".as_slice().into(), b"two".as_slice().into());
-        assert_eq!(
-            defects,
-            [(at, DefectKind::ConflictingNames { first, second })]
-        );
+        assert_eq!(defects, [(at, DefectKind::ConflictingNames { first, second })]);
     };
-    two(Tar::default()
-        .pax(b'x', &[("path", b"one")])
-        .long(b'L', "two"));
-    two(Tar::default()
-        .long(b'L', "one")
-        .pax(b'x', &[("path", b"two")]));
+    two(Tar::default().pax(b'x', &[("path", b"one")]).long(b'L', "two"));
+    two(Tar::default().long(b'L', "one").pax(b'x', &[("path", b"two")]));
     two(Tar::default().long(b'L', "one").long(b'L', "two"));
     two(Tar::default().pax(b'x', &[("path", b"one"), ("path", b"two")]));
 
-    let same = Tar::default()
-        .pax(b'x', &[("path", b"one")])
-        .long(b'L', "one")
-        .file("o", b"1")
-        .end();
+    let same =
+        Tar::default().pax(b'x', &[("path", b"one")]).long(b'L', "one").file("o", b"1").end();
     assert_eq!(read(&same), (pairs(&[("one", "1")]), vec![]));
     let at = 1024 * 2;
     let sizes = Tar::default()
@@ -213,31 +174,14 @@ fn malformed_extended_headers_leave_their_member_out() {
         let at = tar.at();
         let tar = tar.file("a", b"1").file("b", b"2").end();
         let why = bad("its extended header is malformed", at + 1024);
-        assert_eq!(
-            read(&tar),
-            (pairs(&[("b", "2")]), vec![(at, why)]),
-            "{body:?}"
-        );
+        assert_eq!(read(&tar), (pairs(&[("b", "2")]), vec![(at, why)]), "{body:?}");
     }
-    for size in [
-        "-1",
-        "+1",
-        "1e3",
-        "9223372036854775808",
-        "99999999999999999999",
-    ] {
+    for size in ["-1", "+1", "1e3", "9223372036854775808", "99999999999999999999"] {
         let tar = Tar::default().pax(b'x', &[("size", size.as_bytes())]);
         let at = tar.at();
         let tar = tar.file("a", b"1").file("b", b"2").end();
-        let why = bad(
-            "the size in its extended header is no number of bytes",
-            at + 1024,
-        );
-        assert_eq!(
-            read(&tar),
-            (pairs(&[("b", "2")]), vec![(at, why)]),
-            "{size}"
-        );
+        let why = bad("the size in its extended header is no number of bytes", at + 1024);
+        assert_eq!(read(&tar), (pairs(&[("b", "2")]), vec![(at, why)]), "{size}");
     }
     let tar = Tar::default().file("a", b"1").long(b'L', "b").end();
     let why = bad("no member follows the extended header", 2048);
@@ -250,11 +194,7 @@ fn kinds_are_told_apart_and_links_have_no_body() {
     for (number, flag) in b"1256\x003477VD".iter().enumerate() {
         let name = format!("{number}");
         // Whatever the size of a member without a body says, a header follows.
-        let body: &[u8] = if matches!(flag, b'1'..=b'6') {
-            b""
-        } else {
-            b"body"
-        };
+        let body: &[u8] = if matches!(flag, b'1'..=b'6') { b"" } else { b"body" };
         tar = tar.entry(&header(name.as_bytes(), *flag, 4), body);
     }
     let mut old = Header::new_old();
@@ -320,10 +260,7 @@ fn files_with_holes_are_not_taken_for_files() {
     assert_eq!(defects, []);
     let found: Vec<_> = seen.iter().map(|s| (s.name.as_slice(), s.kind)).collect();
     use MemberKind::{File, Sparse};
-    assert_eq!(
-        found,
-        [(&b"gnu"[..], Sparse), (b"real", Sparse), (b"last", File)]
-    );
+    assert_eq!(found, [(&b"gnu"[..], Sparse), (b"real", Sparse), (b"last", File)]);
     // Cut inside the map.
     let (seen, defects) = walk(&tar[..1100]);
     assert_eq!((seen.len(), defects.len()), (0, 1));
@@ -345,10 +282,7 @@ fn sizes_that_no_body_can_have_are_not_believed() {
     ] {
         let mut bad_size = header(b"bad", b'0', 0);
         bad_size.as_old_mut().size = size;
-        let tar = Tar::default()
-            .entry(&sealed(bad_size), b"1")
-            .file("good", b"2")
-            .end();
+        let tar = Tar::default().entry(&sealed(bad_size), b"1").file("good", b"2").end();
         let why = bad("its size is no number of bytes", 1024);
         assert_eq!(read(&tar), (pairs(&[("good", "2")]), vec![(0, why)]));
     }
@@ -358,20 +292,13 @@ fn sizes_that_no_body_can_have_are_not_believed() {
     let tar = Tar::default().entry(&sealed(huge), b"1").end();
     let missing = u64::try_from(i64::MAX).unwrap() - 1536;
     let name = b"huge".as_slice().into();
-    assert_eq!(
-        read(&tar),
-        (vec![], vec![(0, DefectKind::Truncated { name, missing })])
-    );
+    assert_eq!(read(&tar), (vec![], vec![(0, DefectKind::Truncated { name, missing })]));
 }
 
 #[test]
 fn limits_bound_names_headers_and_members() {
-    let limits = Limits {
-        member_name_bytes: 8,
-        member_header_bytes: 600,
-        members: 3,
-        ..Limits::DEFAULT
-    };
+    let limits =
+        Limits { member_name_bytes: 8, member_header_bytes: 600, members: 3, ..Limits::DEFAULT };
     let limit = |what, limit| DefectKind::Limit { what, limit };
     let tar = Tar::default()
         .file("123456789", b"1")
@@ -386,10 +313,7 @@ fn limits_bound_names_headers_and_members() {
     let (seen, defects) = walk_within(&tar, &limits);
     let names: Vec<_> = seen.iter().map(|s| s.name.as_slice()).collect();
     assert_eq!(names, [&b"12345678"[..], b"a", b"b"]);
-    let found: Vec<_> = defects
-        .into_iter()
-        .map(|defect| (defect.offset, defect.kind))
-        .collect();
+    let found: Vec<_> = defects.into_iter().map(|defect| (defect.offset, defect.kind)).collect();
     let expected = [
         (0, limit("bytes of a member's name", 8)),
         (2048, limit("bytes of an extended header", 600)),
@@ -451,17 +375,9 @@ fn an_index_takes_little_memory() {
     }
     let tar = tar.end();
     let index = TarIndex::build(&tar, &Limits::DEFAULT, &mut |_| Ok([0_u32; 3])).unwrap();
-    assert!(
-        index.memory_bytes() < 3000 * (56 + 22),
-        "{}",
-        index.memory_bytes()
-    );
+    assert!(index.memory_bytes() < 3000 * (56 + 22), "{}", index.memory_bytes());
     for i in 0..3000 {
-        assert!(
-            index
-                .get(format!("masks/mask_{i:07}.png").as_bytes())
-                .is_some()
-        );
+        assert!(index.get(format!("masks/mask_{i:07}.png").as_bytes()).is_some());
     }
     assert_eq!(index.get(b"masks/mask_0003000.png"), None);
     let empty = TarIndex::build(&Vec::new(), &Limits::DEFAULT, &mut |_| Ok(())).unwrap();
@@ -499,24 +415,16 @@ fn few_and_small_reads_do() {
     }
     for i in 0..100 {
         large = large.file(&i.to_string(), &[1; 100_000]);
-        long = long
-            .long(b'L', &format!("{i}/{}", "n".repeat(200)))
-            .file("n", &[1; 100_000]);
+        long = long.long(b'L', &format!("{i}/{}", "n".repeat(200))).file("n", &[1; 100_000]);
     }
     // One read serves the headers of many small members.
     let length = small.0.len();
     let (count, bytes) = reads(small.end(), 1000);
-    assert!(
-        count < length / 60_000 + 3 && bytes < length + length / 10,
-        "{count}, {bytes}"
-    );
+    assert!(count < length / 60_000 + 3 && bytes < length + length / 10, "{count}, {bytes}");
     // Bodies of large members are not read, and one read gives header and head.
     for tar in [large, long] {
         let (count, bytes) = reads(tar.end(), 100);
-        assert!(
-            count < 110 && bytes < 100 * 3100 + 200_000,
-            "{count}, {bytes}"
-        );
+        assert!(count < 110 && bytes < 100 * 3100 + 200_000, "{count}, {bytes}");
     }
 }
 
@@ -533,15 +441,9 @@ fn errors_of_reading_and_noting_are_errors() {
     }
     let tar = Tar::default().file("a", b"1").end();
     let broken = TarIndex::build(&Broken(tar.clone()), &Limits::DEFAULT, &mut |_| Ok(()));
-    assert_eq!(
-        broken.err().map(|error| error.kind()),
-        Some(io::ErrorKind::UnexpectedEof)
-    );
+    assert_eq!(broken.err().map(|error| error.kind()), Some(io::ErrorKind::UnexpectedEof));
     let refused = TarIndex::<()>::build(&tar, &Limits::DEFAULT, &mut |_| {
         Err(io::ErrorKind::PermissionDenied.into())
     });
-    assert_eq!(
-        refused.err().map(|error| error.kind()),
-        Some(io::ErrorKind::PermissionDenied)
-    );
+    assert_eq!(refused.err().map(|error| error.kind()), Some(io::ErrorKind::PermissionDenied));
 }

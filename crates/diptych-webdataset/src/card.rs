@@ -62,12 +62,10 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
 
 fn splits(units: &[FinishedUnit]) -> Vec<CardSplit> {
     let of = |split: Split| {
-        let files = units
-            .iter()
-            .filter(|unit| unit.split == split)
-            .flat_map(|unit| &unit.files.files);
-        let (bytes, samples) =
-            files.fold((0, 0), |(bytes, samples), file| (bytes + file.bytes, samples + file.samples));
+        let files =
+            units.iter().filter(|unit| unit.split == split).flat_map(|unit| &unit.files.files);
+        let (bytes, samples) = files
+            .fold((0, 0), |(bytes, samples), file| (bytes + file.bytes, samples + file.samples));
         CardSplit { split, path: format!("data/{split}-*.tar"), bytes, samples }
     };
     // A split without pairs is not mentioned.

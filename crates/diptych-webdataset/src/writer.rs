@@ -34,9 +34,8 @@ impl Writer for ShardWriter {
     }
 
     fn check(&self, pair: &EditPair) -> Result<(), FormatError> {
-        let refuse = |what: String| {
-            Err(FormatError::CannotHold { pair_id: pair.pair_id.clone(), what })
-        };
+        let refuse =
+            |what: String| Err(FormatError::CannotHold { pair_id: pair.pair_id.clone(), what });
         let Some(target) = &pair.target else {
             return refuse("a pair without a target is not for training".to_owned());
         };

@@ -8,10 +8,7 @@ mod files;
 
 use files::{by_hand, chunk, grey, header, interlaced, png, with_palette};
 
-const LIMITS: DecodeLimits = DecodeLimits {
-    pixels: 1 << 20,
-    bytes: 4 << 20,
-};
+const LIMITS: DecodeLimits = DecodeLimits { pixels: 1 << 20, bytes: 4 << 20 };
 
 use BitDepth::{Eight, Four, One, Sixteen, Two};
 use ColorType::{Grayscale, GrayscaleAlpha, Indexed, Rgb, Rgba};
@@ -53,9 +50,7 @@ fn grey_of_every_depth_is_scaled() {
     assert_eq!(all_ways(&four), ["...##", "###..", ".####"]);
     let eight = grey(&[0, 1, 127, 128, 255]);
     assert_eq!(all_ways(&eight), ["...##", "###..", ".####"]);
-    let samples = [0, 1, 0x7FFF, 0x8000, 0xFF00_u16]
-        .map(u16::to_be_bytes)
-        .concat();
+    let samples = [0, 1, 0x7FFF, 0x8000, 0xFF00_u16].map(u16::to_be_bytes).concat();
     let sixteen = png((5, 1), Grayscale, Sixteen, &samples);
     assert_eq!(all_ways(&sixteen), ["...##", "###..", ".####"]);
 }
@@ -63,14 +58,7 @@ fn grey_of_every_depth_is_scaled() {
 #[test]
 fn a_palette_is_looked_up_for_brightness_and_not_for_zero() {
     // White first: what is dark and what is zero are two things.
-    let palette = [
-        [255, 255, 255],
-        [0, 0, 0],
-        [255, 0, 0],
-        [0, 255, 0],
-        [128, 128, 128],
-    ]
-    .concat();
+    let palette = [[255, 255, 255], [0, 0, 0], [255, 0, 0], [0, 255, 0], [128, 128, 128]].concat();
     let eight = with_palette((5, 1), Indexed, Eight, &[0, 1, 2, 3, 4], &palette);
     assert_eq!(all_ways(&eight), ["#..##", ".##..", ".####"]);
     let four = with_palette((5, 1), Indexed, Four, &[0x01, 0x23, 0x40], &palette);
@@ -83,23 +71,10 @@ fn a_palette_is_looked_up_for_brightness_and_not_for_zero() {
 
 #[test]
 fn an_index_beyond_the_palette_is_an_error_where_colours_count() {
-    let part = with_palette(
-        (3, 1),
-        Indexed,
-        Eight,
-        &[0, 2, 255],
-        &[0, 0, 0, 255, 255, 255],
-    );
+    let part = with_palette((3, 1), Indexed, Eight, &[0, 2, 255], &[0, 0, 0, 255, 255, 255]);
     for edited in [Edited::White, Edited::Black] {
         let error = normalise(&[&grey(&[0, 0, 0]), &part], edited, LIMITS).unwrap_err();
-        assert!(matches!(
-            error,
-            MaskError::PaletteIndex {
-                part: 1,
-                index: 2,
-                entries: 2
-            }
-        ));
+        assert!(matches!(error, MaskError::PaletteIndex { part: 1, index: 2, entries: 2 }));
     }
     assert_eq!(marks(&[&part], Edited::Nonzero), ".##");
 }
@@ -123,11 +98,7 @@ fn colours_count_by_their_luminance() {
         (7, 1),
         Rgb,
         Sixteen,
-        &colours
-            .as_flattened()
-            .iter()
-            .flat_map(|&c| [c, 0])
-            .collect::<Vec<_>>(),
+        &colours.as_flattened().iter().flat_map(|&c| [c, 0]).collect::<Vec<_>>(),
     );
     assert_eq!(all_ways(&wide), expected);
     // Not zero, though the high bytes are.
@@ -137,41 +108,16 @@ fn colours_count_by_their_luminance() {
 
 #[test]
 fn alpha_and_transparent_colours_are_not_looked_at() {
-    let grey_alpha = png(
-        (4, 1),
-        GrayscaleAlpha,
-        Eight,
-        &[0, 255, 0, 0, 255, 255, 255, 0],
-    );
+    let grey_alpha = png((4, 1), GrayscaleAlpha, Eight, &[0, 255, 0, 0, 255, 255, 255, 0]);
     assert_eq!(all_ways(&grey_alpha), ["..##", "##..", "..##"]);
-    let wide = png(
-        (2, 1),
-        GrayscaleAlpha,
-        Sixteen,
-        &[0, 0, 255, 255, 0x80, 0, 0, 0],
-    );
+    let wide = png((2, 1), GrayscaleAlpha, Sixteen, &[0, 0, 255, 255, 0x80, 0, 0, 0]);
     assert_eq!(all_ways(&wide), [".#", "#.", ".#"]);
-    let rgba = png(
-        (3, 1),
-        Rgba,
-        Eight,
-        &[0, 0, 0, 255, 255, 255, 255, 0, 9, 9, 9, 9],
-    );
+    let rgba = png((3, 1), Rgba, Eight, &[0, 0, 0, 255, 255, 255, 255, 0, 9, 9, 9, 9]);
     assert_eq!(all_ways(&rgba), [".#.", "#.#", ".##"]);
-    let wide = png(
-        (2, 1),
-        Rgba,
-        Sixteen,
-        &[[0, 0, 0, 0, 0, 0, 255, 255], [255; 8]].concat(),
-    );
+    let wide = png((2, 1), Rgba, Sixteen, &[[0, 0, 0, 0, 0, 0, 255, 255], [255; 8]].concat());
     assert_eq!(all_ways(&wide), [".#", "#.", ".#"]);
     // White is declared transparent.
-    let key = by_hand(
-        (2, 1),
-        [8, 0, 0, 0, 0],
-        &chunk(b"tRNS", &[0, 255]),
-        &[0, 0, 255],
-    );
+    let key = by_hand((2, 1), [8, 0, 0, 0, 0], &chunk(b"tRNS", &[0, 255]), &[0, 0, 255]);
     assert_eq!(all_ways(&key), [".#", "#.", ".#"]);
 }
 
@@ -212,18 +158,8 @@ fn parts_of_different_sizes_are_an_error() {
     let wide = grey(&[0; 4]);
     let high = png((1, 4), Grayscale, Eight, &[0; 4]);
     let error = normalise(&[&wide, &wide, &high], Edited::White, LIMITS).unwrap_err();
-    assert!(matches!(
-        error,
-        MaskError::SizesDiffer {
-            part: 2,
-            expected: (4, 1),
-            found: (1, 4)
-        }
-    ));
-    assert_eq!(
-        error.to_string(),
-        "part 2 of the mask has 1x4 pixels, the parts before it 4x1"
-    );
+    assert!(matches!(error, MaskError::SizesDiffer { part: 2, expected: (4, 1), found: (1, 4) }));
+    assert_eq!(error.to_string(), "part 2 of the mask has 1x4 pixels, the parts before it 4x1");
 }
 
 #[test]
@@ -257,9 +193,7 @@ fn an_animation_is_refused() {
 
 #[test]
 fn what_is_cut_off_or_damaged_is_an_error() {
-    let pixels: Vec<u8> = (0..64)
-        .map(|at| if at % 5 == 0 { 255 } else { 0 })
-        .collect();
+    let pixels: Vec<u8> = (0..64).map(|at| if at % 5 == 0 { 255 } else { 0 }).collect();
     for bytes in [
         png((8, 8), Grayscale, Eight, &pixels),
         interlaced((8, 8), &pixels),
@@ -268,10 +202,7 @@ fn what_is_cut_off_or_damaged_is_an_error() {
         normalise(&[&bytes], Edited::White, LIMITS).unwrap();
         for cut in 12..bytes.len() {
             let error = normalise(&[&bytes[..cut]], Edited::White, LIMITS).unwrap_err();
-            assert!(
-                matches!(error, MaskError::Broken { part: 0, .. }),
-                "at {cut}: {error}"
-            );
+            assert!(matches!(error, MaskError::Broken { part: 0, .. }), "at {cut}: {error}");
         }
         let data = bytes.windows(4).position(|kind| kind == b"IDAT").unwrap();
         let mut damaged = bytes;
@@ -284,47 +215,27 @@ fn what_is_cut_off_or_damaged_is_an_error() {
 #[test]
 fn the_data_of_a_picture_must_be_all_of_it() {
     let rest = [8, 0, 0, 0, 0];
-    for data in [
-        &[][..],
-        &[0],
-        &[0, 255],
-        &[0, 255, 0, 0],
-        &[5, 0, 0, 0, 0, 0],
-    ] {
+    for data in [&[][..], &[0], &[0, 255], &[0, 255, 0, 0], &[5, 0, 0, 0, 0, 0]] {
         let error = normalise(&[&by_hand((2, 2), rest, &[], data)], Edited::White, LIMITS);
         assert!(matches!(error, Err(MaskError::Broken { .. })), "{data:?}");
     }
     // More than all of it is let pass, as other readers do, and is not kept.
     let data = [0, 255, 0].repeat(100_000);
-    assert_eq!(
-        marks(&[&by_hand((2, 2), rest, &[], &data)], Edited::White),
-        "#.#."
-    );
+    assert_eq!(marks(&[&by_hand((2, 2), rest, &[], &data)], Edited::White), "#.#.");
 }
 
 #[test]
 fn headers_that_no_png_has_are_errors() {
-    for rest in [
-        [8, 1, 0, 0, 0],
-        [3, 0, 0, 0, 0],
-        [16, 3, 0, 0, 0],
-        [8, 0, 1, 0, 0],
-        [8, 0, 0, 0, 2],
-    ] {
-        let error = normalise(
-            &[&by_hand((1, 1), rest, &[], &[0, 0])],
-            Edited::White,
-            LIMITS,
-        );
+    for rest in
+        [[8, 1, 0, 0, 0], [3, 0, 0, 0, 0], [16, 3, 0, 0, 0], [8, 0, 1, 0, 0], [8, 0, 0, 0, 2]]
+    {
+        let error = normalise(&[&by_hand((1, 1), rest, &[], &[0, 0])], Edited::White, LIMITS);
         assert!(matches!(error, Err(MaskError::Broken { .. })), "{rest:?}");
     }
     for size in [(0, 1), (1, 0), (1 << 31, 1), (u32::MAX, u32::MAX)] {
         let bytes = by_hand(size, [8, 0, 0, 0, 0], &[], &[0, 0]);
         let error = normalise(&[&bytes], Edited::White, LIMITS).unwrap_err();
-        assert!(matches!(
-            error,
-            MaskError::Broken { .. } | MaskError::TooManyPixels { .. }
-        ));
+        assert!(matches!(error, MaskError::Broken { .. } | MaskError::TooManyPixels { .. }));
     }
     // Chunks in places they do not belong.
     let end = [b"\x89PNG\r\n\x1A\n".to_vec(), chunk(b"IEND", b"")].concat();
@@ -338,36 +249,19 @@ fn headers_that_no_png_has_are_errors() {
 #[test]
 fn limits_hold_up_to_the_last_pixel() {
     let bytes = png((30, 20), Grayscale, Eight, &[255; 600]);
-    let limits = DecodeLimits {
-        pixels: 600,
-        ..LIMITS
-    };
+    let limits = DecodeLimits { pixels: 600, ..LIMITS };
     normalise(&[&bytes], Edited::White, limits).unwrap();
-    let limits = DecodeLimits {
-        pixels: 599,
-        ..LIMITS
-    };
+    let limits = DecodeLimits { pixels: 599, ..LIMITS };
     let error = normalise(&[&bytes], Edited::White, limits).unwrap_err();
     assert!(matches!(
         error,
-        MaskError::TooManyPixels {
-            part: 0,
-            width: 30,
-            height: 20,
-            limit: 599
-        }
+        MaskError::TooManyPixels { part: 0, width: 30, height: 20, limit: 599 }
     ));
     // A row is stored in 31 bytes.
     let held = 600 + 31 * ROWS_HELD;
-    let limits = DecodeLimits {
-        bytes: held,
-        ..LIMITS
-    };
+    let limits = DecodeLimits { bytes: held, ..LIMITS };
     normalise(&[&bytes], Edited::White, limits).unwrap();
-    let limits = DecodeLimits {
-        bytes: held - 1,
-        ..LIMITS
-    };
+    let limits = DecodeLimits { bytes: held - 1, ..LIMITS };
     let error = normalise(&[&bytes], Edited::White, limits).unwrap_err();
     assert!(matches!(error, MaskError::TooManyBytes { part: 0, limit } if limit == held - 1));
 }
@@ -376,34 +270,19 @@ fn limits_hold_up_to_the_last_pixel() {
 fn a_header_that_claims_a_lot_fails_by_itself() {
     let claims = header((31_623, 31_623), [16, 6, 0, 0, 0]);
     let error = normalise(&[&claims], Edited::White, LIMITS).unwrap_err();
-    assert!(matches!(
-        error,
-        MaskError::TooManyPixels { width: 31_623, .. }
-    ));
+    assert!(matches!(error, MaskError::TooManyPixels { width: 31_623, .. }));
     // Few enough pixels, in a row that takes too much.
-    let limits = DecodeLimits {
-        pixels: 1 << 40,
-        bytes: 1 << 30,
-    };
+    let limits = DecodeLimits { pixels: 1 << 40, bytes: 1 << 30 };
     let claims = header((1 << 27, 1), [16, 6, 0, 0, 0]);
     let error = normalise(&[&claims], Edited::White, limits).unwrap_err();
-    assert!(matches!(
-        error,
-        MaskError::TooManyBytes {
-            limit: 0x4000_0000,
-            ..
-        }
-    ));
+    assert!(matches!(error, MaskError::TooManyBytes { limit: 0x4000_0000, .. }));
 }
 
 #[test]
 fn chunks_that_are_kept_count_against_the_limit() {
     let profile = chunk(b"eXIf", &vec![0; 3 << 20]);
     let bytes = by_hand((1, 1), [8, 0, 0, 0, 0], &profile, &[0, 255]);
-    let limits = DecodeLimits {
-        bytes: 2 << 20,
-        ..LIMITS
-    };
+    let limits = DecodeLimits { bytes: 2 << 20, ..LIMITS };
     let error = normalise(&[&bytes], Edited::White, limits).unwrap_err();
     assert!(matches!(error, MaskError::TooManyBytes { part: 0, .. }));
     assert_eq!(marks(&[&bytes], Edited::White), "#");
@@ -413,31 +292,17 @@ fn chunks_that_are_kept_count_against_the_limit() {
 fn the_written_form_is_told_by_33_bytes() {
     let bytes = normalise(&[&grey(&[0, 255])], Edited::Nonzero, LIMITS).unwrap();
     for cut in 0..=bytes.len() {
-        assert_eq!(
-            is_normal_form(&bytes[..cut], Edited::White),
-            cut >= 33,
-            "{cut}"
-        );
+        assert_eq!(is_normal_form(&bytes[..cut], Edited::White), cut >= 33, "{cut}");
     }
     assert!(!is_normal_form(&bytes, Edited::Black));
     assert!(!is_normal_form(&bytes, Edited::Nonzero));
-    assert!(is_normal_form(
-        &interlaced((2, 1), &[0, 255]),
-        Edited::White
-    ));
-    for rest in [
-        [1, 0, 0, 0, 0],
-        [16, 0, 0, 0, 0],
-        [8, 2, 0, 0, 0],
-        [8, 3, 0, 0, 0],
-        [8, 4, 0, 0, 0],
-    ] {
+    assert!(is_normal_form(&interlaced((2, 1), &[0, 255]), Edited::White));
+    for rest in
+        [[1, 0, 0, 0, 0], [16, 0, 0, 0, 0], [8, 2, 0, 0, 0], [8, 3, 0, 0, 0], [8, 4, 0, 0, 0]]
+    {
         assert!(!is_normal_form(&header((2, 1), rest), Edited::White));
     }
-    assert!(!is_normal_form(
-        &header((0, 1), [8, 0, 0, 0, 0]),
-        Edited::White
-    ));
+    assert!(!is_normal_form(&header((0, 1), [8, 0, 0, 0, 0]), Edited::White));
     assert!(!is_normal_form(&[0xFF; 33], Edited::White));
 }
 
@@ -446,13 +311,7 @@ fn the_written_form_is_told_by_33_bytes() {
 #[test]
 fn the_written_bytes_are_these() {
     let pixels: Vec<u8> = (0..32 * 32)
-        .map(|at| {
-            if (8..20).contains(&(at % 32)) && at > 300 {
-                255
-            } else {
-                0
-            }
-        })
+        .map(|at| if (8..20).contains(&(at % 32)) && at > 300 { 255 } else { 0 })
         .collect();
     let part = png((32, 32), Grayscale, Eight, &pixels);
     let written = normalise(&[&part], Edited::White, LIMITS).unwrap();

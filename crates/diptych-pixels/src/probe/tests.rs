@@ -31,38 +31,19 @@ fn whole(bytes: &[u8]) -> Head {
 
 #[test]
 fn every_type_is_known_from_its_header() {
-    for Sample {
-        what,
-        bytes,
-        expected,
-        agreed,
-    } in samples()
-    {
+    for Sample { what, bytes, expected, agreed } in samples() {
         assert_eq!(whole(&bytes), Head::Known(expected), "{what}");
         assert_eq!(fetch(&bytes), Some(expected), "{what}");
-        let other = imagesize::blob_size(&bytes).ok().map(|size| {
-            (
-                u32::try_from(size.width).unwrap(),
-                u32::try_from(size.height).unwrap(),
-            )
-        });
-        assert_eq!(
-            other == Some((expected.width, expected.height)),
-            agreed,
-            "{what}: {other:?}"
-        );
+        let other = imagesize::blob_size(&bytes)
+            .ok()
+            .map(|size| (u32::try_from(size.width).unwrap(), u32::try_from(size.height).unwrap()));
+        assert_eq!(other == Some((expected.width, expected.height)), agreed, "{what}: {other:?}");
     }
 }
 
 #[test]
 fn a_part_of_a_header_never_gives_another_answer() {
-    for Sample {
-        what,
-        bytes,
-        expected,
-        ..
-    } in samples()
-    {
+    for Sample { what, bytes, expected, .. } in samples() {
         let length = bytes.len() as u64;
         let mut known = false;
         for cut in 0..=bytes.len() {
@@ -71,16 +52,9 @@ fn a_part_of_a_header_never_gives_another_answer() {
             let found = probe_head(head, length);
             assert_eq!(found, if known { Head::Known(expected) } else { found });
             known = found == Head::Known(expected);
-            assert!(
-                known || found == Head::NeedsMore,
-                "{what} at {cut}: {found:?}"
-            );
+            assert!(known || found == Head::NeedsMore, "{what} at {cut}: {found:?}");
             // There is no rest.
-            let answer = if known {
-                Head::Known(expected)
-            } else {
-                Head::Unknown
-            };
+            let answer = if known { Head::Known(expected) } else { Head::Unknown };
             assert_eq!(whole(head), answer, "{what} at {cut}");
             assert_eq!(fetch(head), known.then_some(expected), "{what} at {cut}");
         }
@@ -90,16 +64,8 @@ fn a_part_of_a_header_never_gives_another_answer() {
 
 #[test]
 fn few_bytes_are_enough() {
-    assert_eq!(
-        probe_head(&png(3, 2)[..24], 1 << 40),
-        Head::Known(probed(MediaType::Png, 3, 2))
-    );
-    for bytes in [
-        lossy(3, 2),
-        lossless(3, 2),
-        extended(3, 2),
-        bmp_info(40, 3, 2),
-    ] {
+    assert_eq!(probe_head(&png(3, 2)[..24], 1 << 40), Head::Known(probed(MediaType::Png, 3, 2)));
+    for bytes in [lossy(3, 2), lossless(3, 2), extended(3, 2), bmp_info(40, 3, 2)] {
         let head = &bytes[..bytes.len().min(30)];
         assert!(matches!(probe_head(head, 1 << 40), Head::Known(_)));
     }
@@ -149,18 +115,9 @@ fn what_is_no_picture_is_unknown() {
     components[11] = 4;
     for (what, bytes) in [
         ("nothing", Vec::new()),
-        (
-            "text",
-            b"BMW and Mercedes-Benz make cars, and so do others.".to_vec(),
-        ),
-        (
-            "markup",
-            b"<!DOCTYPE html><html><body>404 not found</body></html>".to_vec(),
-        ),
-        (
-            "RIFF of another kind",
-            b"RIFF\0\0\0\0WAVEfmt \0\0\0\0aaaaaaaaaaaaaa".to_vec(),
-        ),
+        ("text", b"BMW and Mercedes-Benz make cars, and so do others.".to_vec()),
+        ("markup", b"<!DOCTYPE html><html><body>404 not found</body></html>".to_vec()),
+        ("RIFF of another kind", b"RIFF\0\0\0\0WAVEfmt \0\0\0\0aaaaaaaaaaaaaa".to_vec()),
         ("WebP without picture", webp(b"ALPH", &[0; 30])),
         ("WebP that begins between pictures", delta),
         ("lossless WebP to come", version),
@@ -169,39 +126,18 @@ fn what_is_no_picture_is_unknown() {
         ("PNG beyond its range", png(0x8000_0000, 1)),
         ("PNG with a chunk before its header", apple),
         ("BMP of negative width", bmp_info(40, -640, 480)),
-        (
-            "JPEG with its scan first",
-            jpeg(&segment(0xDA, &[0; 8]), &frame),
-        ),
+        ("JPEG with its scan first", jpeg(&segment(0xDA, &[0; 8]), &frame)),
         ("JPEG in JPEG", jpeg(&[0xFF, 0xD8], &frame)),
         ("JPEG with an end first", jpeg(&[0xFF, 0xD9], &frame)),
-        (
-            "JPEG of several frames",
-            jpeg(&segment(0xDE, &frame[4..]), &frame),
-        ),
+        ("JPEG of several frames", jpeg(&segment(0xDE, &frame[4..]), &frame)),
         ("JPEG with other bytes between", jpeg(&[0], &frame)),
-        (
-            "JPEG with a segment that runs back",
-            jpeg(&[0xFF, 0xE0, 0, 1], &frame),
-        ),
+        ("JPEG with a segment that runs back", jpeg(&[0xFF, 0xE0, 0, 1], &frame)),
         ("JPEG with a frame of another length", components),
         ("TIFF without entries", tiff(false, false, 0, &[])),
-        (
-            "TIFF without height",
-            tiff(false, false, 0, &[(256, 3, 640), (258, 3, 8)]),
-        ),
-        (
-            "TIFF with a fraction for width",
-            tiff(false, false, 0, &[(256, 5, 8), (257, 3, 480)]),
-        ),
-        (
-            "TIFF with a long too long",
-            tiff(false, false, 0, &[(256, 16, 8), (257, 3, 480)]),
-        ),
-        (
-            "BigTIFF too wide",
-            tiff(false, true, 0, &[(256, 16, 1 << 32), (257, 3, 480)]),
-        ),
+        ("TIFF without height", tiff(false, false, 0, &[(256, 3, 640), (258, 3, 8)])),
+        ("TIFF with a fraction for width", tiff(false, false, 0, &[(256, 5, 8), (257, 3, 480)])),
+        ("TIFF with a long too long", tiff(false, false, 0, &[(256, 16, 8), (257, 3, 480)])),
+        ("BigTIFF too wide", tiff(false, true, 0, &[(256, 16, 1 << 32), (257, 3, 480)])),
     ] {
         assert_eq!(whole(&bytes), Head::Unknown, "{what}");
         assert_eq!(fetch(&bytes), None, "{what}");
@@ -210,9 +146,7 @@ fn what_is_no_picture_is_unknown() {
 
 #[test]
 fn sizes_far_in_are_fetched() {
-    let exif: Vec<u8> = (0..40)
-        .flat_map(|_| segment(0xE1, &[0x55; 65_533]))
-        .collect();
+    let exif: Vec<u8> = (0..40).flat_map(|_| segment(0xE1, &[0x55; 65_533])).collect();
     let jpeg = jpeg(&exif, &frame(0xC0, 640, 480));
     let far = tiff(true, false, 3_000_000, SHORTS);
     for bytes in [jpeg, far] {
@@ -237,11 +171,8 @@ fn no_picture_makes_us_fetch_without_end() {
     let mut fill = vec![0xFF; 4 << 20];
     fill[1] = 0xD8;
     // A directory of 2^60 entries, in a file of which the other end is far.
-    let entries = [
-        &b"II\x2B\0\x08\0\0\0\x10\0\0\0\0\0\0\0"[..],
-        &[0, 0, 0, 0, 0, 0, 0, 0x10],
-    ]
-    .concat();
+    let entries =
+        [&b"II\x2B\0\x08\0\0\0\x10\0\0\0\0\0\0\0"[..], &[0, 0, 0, 0, 0, 0, 0, 0x10]].concat();
     for bytes in [steps, fill, entries] {
         let mut fetched = 0;
         let found = probe_at(1 << 60, |offset, buffer| {
@@ -283,13 +214,7 @@ fn positions_beyond_all_numbers_are_no_trouble() {
 
 #[test]
 fn reading_in_drops_and_interruptions_gives_the_same() {
-    for Sample {
-        what,
-        bytes,
-        expected,
-        ..
-    } in samples()
-    {
+    for Sample { what, bytes, expected, .. } in samples() {
         let mut turn = 0;
         let mut read_at = reader(&bytes);
         let found = probe_at(bytes.len() as u64, |offset, buffer| {

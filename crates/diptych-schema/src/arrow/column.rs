@@ -131,11 +131,7 @@ pub(super) fn open_field<'a, T: Column>(
 ) -> Result<T::Reader<'a>, At<ColumnFault>> {
     table
         .column_by_name(name)
-        .ok_or_else(|| {
-            At::new(ColumnFault::Missing {
-                expected: T::data_type(),
-            })
-        })
+        .ok_or_else(|| At::new(ColumnFault::Missing { expected: T::data_type() }))
         .and_then(|array| T::open(array.as_ref()))
         .map_err(|at| at.in_field(name))
 }
@@ -156,10 +152,7 @@ fn required<T>(value: Result<Option<T>, At<ValueFault>>) -> Result<T, At<ValueFa
 fn downcast<T: Column, A: Array + 'static>(array: &dyn Array) -> Result<&A, At<ColumnFault>> {
     array.as_any().downcast_ref().ok_or_else(|| {
         let found = array.data_type().clone();
-        At::new(ColumnFault::WrongType {
-            found,
-            expected: T::data_type(),
-        })
+        At::new(ColumnFault::WrongType { found, expected: T::data_type() })
     })
 }
 
@@ -364,10 +357,7 @@ impl<T: Column> Column for Vec<T> {
         if list.is_null(row) {
             return Ok(None);
         }
-        let start = list
-            .value_offsets()
-            .get(row)
-            .map_or(0, |offset| offset.as_usize());
+        let start = list.value_offsets().get(row).map_or(0, |offset| offset.as_usize());
         let length = list.value_length(row).as_usize();
         (0..length)
             .map(|i| required(T::read(items, start + i)).map_err(|at| at.in_item(i)))

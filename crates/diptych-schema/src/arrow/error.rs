@@ -66,11 +66,7 @@ pub enum DecodeError {
 
 impl DecodeError {
     pub(super) fn at_row(row: usize, at: At<ValueFault>) -> Self {
-        Self::Value {
-            column: at.path,
-            row,
-            fault: at.fault,
-        }
+        Self::Value { column: at.path, row, fault: at.fault }
     }
 }
 
@@ -128,23 +124,13 @@ pub(super) struct At<F> {
 impl<F> At<F> {
     /// A fault of the column at hand.
     pub(super) fn new(fault: F) -> Self {
-        Self {
-            path: String::new(),
-            fault,
-        }
+        Self { path: String::new(), fault }
     }
 
     /// The same seen from the struct of which the column at hand is the field `name`.
     pub(super) fn in_field(self, name: &str) -> Self {
-        let dot = if self.path.is_empty() || self.path.starts_with('[') {
-            ""
-        } else {
-            "."
-        };
-        Self {
-            path: format!("{name}{dot}{}", self.path),
-            ..self
-        }
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        Self { path: format!("{name}{dot}{}", self.path), ..self }
     }
 
     /// The same seen from the list of which the column at hand holds the items.
@@ -160,18 +146,12 @@ impl<F> At<F> {
 
 impl From<At<EncodeFault>> for EncodeError {
     fn from(at: At<EncodeFault>) -> Self {
-        Self {
-            column: at.path,
-            fault: at.fault,
-        }
+        Self { column: at.path, fault: at.fault }
     }
 }
 
 impl From<At<ColumnFault>> for DecodeError {
     fn from(at: At<ColumnFault>) -> Self {
-        Self::Column {
-            column: at.path,
-            fault: at.fault,
-        }
+        Self::Column { column: at.path, fault: at.fault }
     }
 }

@@ -42,10 +42,7 @@ pub fn catalog_schema() -> SchemaRef {
             field.with_nullable(nullable)
         });
         let metadata = [(VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())];
-        Arc::new(Schema::new_with_metadata(
-            fields.collect::<Vec<_>>(),
-            metadata,
-        ))
+        Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata))
     });
     Arc::clone(&SCHEMA)
 }
@@ -86,8 +83,6 @@ fn check_version(schema: &Schema) -> Result<(), DecodeError> {
     match word.parse::<u32>() {
         Ok(found) if found > SCHEMA_VERSION => Err(DecodeError::NewerVersion { found }),
         Ok(_) => Ok(()),
-        Err(_) => Err(DecodeError::UnreadableVersion {
-            found: word.clone(),
-        }),
+        Err(_) => Err(DecodeError::UnreadableVersion { found: word.clone() }),
     }
 }

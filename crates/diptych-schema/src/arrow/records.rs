@@ -119,10 +119,7 @@ record! {
 
 /// A reference is a picture with one more column: its role.
 impl Record for Reference {
-    type Columns<'a> = (
-        <Picture as Record>::Columns<'a>,
-        <Option<String> as Column>::Reader<'a>,
-    );
+    type Columns<'a> = (<Picture as Record>::Columns<'a>, <Option<String> as Column>::Reader<'a>);
 
     fn fields() -> Vec<Field> {
         let mut fields = Picture::fields();
@@ -133,11 +130,9 @@ impl Record for Reference {
     fn encode_columns(rows: &[Option<&Self>]) -> Result<Vec<ArrayRef>, At<EncodeFault>> {
         let pictures: Vec<_> = rows.iter().map(|row| row.map(|r| &r.picture)).collect();
         let mut columns = Picture::encode_columns(&pictures)?;
-        columns.push(column::encode_field::<Self, Option<String>>(
-            "role",
-            rows,
-            |reference| reference.role.as_deref(),
-        )?);
+        columns.push(column::encode_field::<Self, Option<String>>("role", rows, |reference| {
+            reference.role.as_deref()
+        })?);
         Ok(columns)
     }
 
@@ -180,10 +175,7 @@ words! {
 macro_rules! need {
     ($kind:ident, $column:ident) => {
         $column.ok_or_else(|| {
-            At::new(ValueFault::Incomplete {
-                kind: $kind.word(),
-                missing: stringify!($column),
-            })
+            At::new(ValueFault::Incomplete { kind: $kind.word(), missing: stringify!($column) })
         })?
     };
 }
@@ -192,11 +184,7 @@ macro_rules! need {
 macro_rules! only {
     ($pattern:pat => $value:expr) => {
         |record| {
-            if let $pattern = record {
-                Some($value)
-            } else {
-                None
-            }
+            if let $pattern = record { Some($value) } else { None }
         }
     };
 }

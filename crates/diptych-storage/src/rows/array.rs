@@ -74,9 +74,7 @@ impl Items {
                 return behind(text);
             }
             Some(_) if is_empty => {
-                return Ok(Next::Stop(Ending::MissingItem {
-                    offset: text.offset(),
-                }));
+                return Ok(Next::Stop(Ending::MissingItem { offset: text.offset() }));
             }
             Some(end) => {
                 text.consume(1);
@@ -89,10 +87,7 @@ impl Items {
                 row.truncate(length);
                 Next::Row { offset }
             }
-            _ => Next::TooLong {
-                offset,
-                length: item.solid,
-            },
+            _ => Next::TooLong { offset, length: item.solid },
         })
     }
 }
@@ -134,8 +129,6 @@ impl Item {
 fn behind(text: &mut Text) -> io::Result<Next> {
     Ok(match text.skip_blanks()? {
         None => Next::End { unfinished: false },
-        Some(_) => Next::Stop(Ending::TextAfterArray {
-            offset: text.offset(),
-        }),
+        Some(_) => Next::Stop(Ending::TextAfterArray { offset: text.offset() }),
     })
 }

@@ -41,9 +41,7 @@ pub(super) fn next(text: &mut Text, limit: usize, row: &mut Vec<u8>) -> io::Resu
         }
         // A line without an end is the last one, unless more should follow: then it is a piece.
         if !has_end && text.is_broken() {
-            return Ok(Next::End {
-                unfinished: !is_blank,
-            });
+            return Ok(Next::End { unfinished: !is_blank });
         }
         if is_blank {
             continue;

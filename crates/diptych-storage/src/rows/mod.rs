@@ -96,28 +96,19 @@ impl fmt::Display for Ending {
         match self {
             Self::Clean => f.write_str("ends as it should"),
             Self::TrailingGarbage { offset, bytes } => {
-                write!(
-                    f,
-                    "{bytes} bytes that are no gzip member follow at byte {offset}"
-                )
+                write!(f, "{bytes} bytes that are no gzip member follow at byte {offset}")
             }
             Self::Cut { offset, .. } => {
                 write!(f, "ends inside the compressed text, at byte {offset}")
             }
             Self::Corrupt { offset, detail, .. } => {
-                write!(
-                    f,
-                    "the compressed text is damaged before byte {offset}: {detail}"
-                )
+                write!(f, "the compressed text is damaged before byte {offset}: {detail}")
             }
             Self::Unclosed { offset, .. } => {
                 write!(f, "the array has no end, at byte {offset} of the text")
             }
             Self::MissingItem { offset } => {
-                write!(
-                    f,
-                    "an item of the array is missing at byte {offset} of the text"
-                )
+                write!(f, "an item of the array is missing at byte {offset} of the text")
             }
             Self::TextAfterArray { offset } => {
                 write!(f, "more follows the array at byte {offset} of the text")
@@ -180,14 +171,7 @@ impl Rows {
             Splitter::Lines
         };
         let (limit, row) = (limits.row_bytes, Vec::new());
-        Ok(Self {
-            text,
-            splitter,
-            limit,
-            row,
-            number: 0,
-            ending: None,
-        })
+        Ok(Self { text, splitter, limit, row, number: 0, ending: None })
     }
 
     /// How rows are told apart.
@@ -215,16 +199,8 @@ impl Rows {
         };
         let number = self.number;
         let event = match next {
-            Next::Row { offset } => RowEvent::Row(Row {
-                number,
-                offset,
-                bytes: &self.row,
-            }),
-            Next::TooLong { offset, length } => RowEvent::TooLong {
-                number,
-                offset,
-                length,
-            },
+            Next::Row { offset } => RowEvent::Row(Row { number, offset, bytes: &self.row }),
+            Next::TooLong { offset, length } => RowEvent::TooLong { number, offset, length },
             Next::End { unfinished } => {
                 let unfinished_row = unfinished.then_some(number);
                 self.ending = Some(self.end(unfinished_row));
@@ -248,23 +224,14 @@ impl Rows {
     fn end(&self, unfinished_row: Option<u64>) -> Ending {
         let open = matches!(&self.splitter, Splitter::Array(items) if !items.is_closed());
         match self.text.stop() {
-            Some(Stop::Cut { offset }) => Ending::Cut {
-                offset: *offset,
-                unfinished_row,
-            },
-            Some(Stop::Corrupt { offset, detail }) => Ending::Corrupt {
-                offset: *offset,
-                detail: detail.clone(),
-                unfinished_row,
-            },
-            _ if open => Ending::Unclosed {
-                offset: self.text.offset(),
-                unfinished_row,
-            },
-            Some(Stop::Garbage { offset, bytes }) => Ending::TrailingGarbage {
-                offset: *offset,
-                bytes: *bytes,
-            },
+            Some(Stop::Cut { offset }) => Ending::Cut { offset: *offset, unfinished_row },
+            Some(Stop::Corrupt { offset, detail }) => {
+                Ending::Corrupt { offset: *offset, detail: detail.clone(), unfinished_row }
+            }
+            _ if open => Ending::Unclosed { offset: self.text.offset(), unfinished_row },
+            Some(Stop::Garbage { offset, bytes }) => {
+                Ending::TrailingGarbage { offset: *offset, bytes: *bytes }
+            }
             Some(Stop::Clean) | None => Ending::Clean,
         }
     }

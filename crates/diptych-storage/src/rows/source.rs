@@ -49,10 +49,7 @@ impl Source {
         } else {
             Reader::Plain(input)
         };
-        Ok(Self {
-            reader: Some(reader),
-            stop: None,
-        })
+        Ok(Self { reader: Some(reader), stop: None })
     }
 
     /// Reads on; 0 where the text goes no further, and then `stop` is set.
@@ -80,10 +77,7 @@ impl Source {
                     let offset = input.offset();
                     self.stop(match error.kind() {
                         io::ErrorKind::UnexpectedEof => Stop::Cut { offset },
-                        _ => Stop::Corrupt {
-                            offset,
-                            detail: error.to_string(),
-                        },
+                        _ => Stop::Corrupt { offset, detail: error.to_string() },
                     });
                     return Ok(0);
                 }
@@ -107,13 +101,8 @@ impl Source {
         let offset = input.offset();
         self.stop(match there {
             0 => Stop::Clean,
-            _ if is_begun => Stop::Cut {
-                offset: offset + there,
-            },
-            _ => Stop::Garbage {
-                offset,
-                bytes: input.file.len().saturating_sub(offset),
-            },
+            _ if is_begun => Stop::Cut { offset: offset + there },
+            _ => Stop::Garbage { offset, bytes: input.file.len().saturating_sub(offset) },
         });
         Ok(())
     }
@@ -133,11 +122,7 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new(source: Source) -> Self {
-        Self {
-            source,
-            buffer: Buffer::default(),
-            offset: 0,
-        }
+        Self { source, buffer: Buffer::default(), offset: 0 }
     }
 
     /// Position of the next byte.
@@ -152,19 +137,13 @@ impl Text {
 
     /// Whether bytes that should follow are missing. It is known once there are no more bytes.
     pub(super) fn is_broken(&self) -> bool {
-        matches!(
-            self.source.stop,
-            Some(Stop::Cut { .. } | Stop::Corrupt { .. })
-        )
+        matches!(self.source.stop, Some(Stop::Cut { .. } | Stop::Corrupt { .. }))
     }
 
     /// Passes over a byte order mark.
     pub(super) fn skip_mark(&mut self) -> io::Result<()> {
         let Self { source, buffer, .. } = self;
-        if buffer
-            .peek(MARK.len(), |rest| source.read(rest))?
-            .starts_with(&MARK)
-        {
+        if buffer.peek(MARK.len(), |rest| source.read(rest))?.starts_with(&MARK) {
             self.consume(MARK.len());
         }
         Ok(())
@@ -174,10 +153,7 @@ impl Text {
     pub(super) fn skip_blanks(&mut self) -> io::Result<Option<u8>> {
         loop {
             let chunk = self.fill_buf()?;
-            let blanks = chunk
-                .iter()
-                .take_while(|byte| byte.is_ascii_whitespace())
-                .count();
+            let blanks = chunk.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             let (next, is_end) = (chunk.get(blanks).copied(), chunk.is_empty());
             self.consume(blanks);
             if next.is_some() || is_end {
@@ -219,12 +195,7 @@ struct Input {
 
 impl Input {
     fn new(file: Arc<dyn ReadAt>) -> Self {
-        Self {
-            file,
-            buffer: Buffer::default(),
-            end: 0,
-            has_failed: false,
-        }
+        Self { file, buffer: Buffer::default(), end: 0, has_failed: false }
     }
 
     /// Position of the next byte.
@@ -234,12 +205,7 @@ impl Input {
 
     /// The next bytes, at least `count`; fewer only at the end.
     fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
-        let Self {
-            file,
-            buffer,
-            end,
-            has_failed,
-        } = self;
+        let Self { file, buffer, end, has_failed } = self;
         buffer.peek(count, |rest| {
             loop {
                 match file.read_at(*end, rest) {

@@ -90,38 +90,23 @@ impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = self.offset;
         match &self.kind {
-            DefectKind::BadHeader {
-                why,
-                resumed: Some(next),
-            } => {
-                write!(
-                    f,
-                    "bad header at byte {at}: {why}; left out up to byte {next}"
-                )
+            DefectKind::BadHeader { why, resumed: Some(next) } => {
+                write!(f, "bad header at byte {at}: {why}; left out up to byte {next}")
             }
             DefectKind::BadHeader { why, resumed: None } => {
                 write!(f, "bad header at byte {at}: {why}; no header behind it")
             }
             DefectKind::Truncated { name, missing } if name.is_empty() => {
-                write!(
-                    f,
-                    "ends inside the header at byte {at}: {missing} bytes are missing"
-                )
+                write!(f, "ends inside the header at byte {at}: {missing} bytes are missing")
             }
             DefectKind::Truncated { name, missing } => {
                 let name = printable(name);
-                write!(
-                    f,
-                    "ends inside {name} (header at byte {at}): {missing} bytes are missing"
-                )
+                write!(f, "ends inside {name} (header at byte {at}): {missing} bytes are missing")
             }
             DefectKind::NoEndBlocks => write!(f, "no zero blocks at the end, byte {at}"),
             DefectKind::ConflictingNames { first, second } => {
                 let (first, second) = (printable(first), printable(second));
-                write!(
-                    f,
-                    "the member at byte {at} has two names, {first} and {second}"
-                )
+                write!(f, "the member at byte {at} has two names, {first} and {second}")
             }
             DefectKind::Concatenated => {
                 write!(f, "more members behind the end blocks, from byte {at}")
@@ -134,10 +119,7 @@ impl fmt::Display for Defect {
             }
             DefectKind::Repeated { name, first } => {
                 let name = printable(name);
-                write!(
-                    f,
-                    "{name} at byte {at} is there a second time, first at byte {first}"
-                )
+                write!(f, "{name} at byte {at} is there a second time, first at byte {first}")
             }
         }
     }

@@ -46,10 +46,7 @@ pub(super) fn parse(block: &[u8; BLOCK], name: &mut Vec<u8>) -> Block {
         return Block::Bad("its size is no number of bytes");
     };
     let own = until_nul(&old.name);
-    let prefix = header
-        .as_ustar()
-        .map(|ustar| until_nul(&ustar.prefix))
-        .unwrap_or_default();
+    let prefix = header.as_ustar().map(|ustar| until_nul(&ustar.prefix)).unwrap_or_default();
     name.clear();
     if !prefix.is_empty() {
         name.extend_from_slice(prefix);
@@ -77,11 +74,9 @@ pub(super) fn seems_extension(block: &[u8; BLOCK]) -> bool {
     match old.linkflag {
         [b'x' | b'X' | b'L'] => true,
         [b'g'] => false,
-        _ => ["PaxHeader", "@LongLink"].iter().any(|mark| {
-            old.name
-                .windows(mark.len())
-                .any(|part| part == mark.as_bytes())
-        }),
+        _ => ["PaxHeader", "@LongLink"]
+            .iter()
+            .any(|mark| old.name.windows(mark.len()).any(|part| part == mark.as_bytes())),
     }
 }
 
@@ -107,15 +102,10 @@ fn number(field: &[u8]) -> Option<u64> {
         [0x80, digits @ ..] => digits.iter().try_fold(0_u64, |value, byte| {
             value.checked_mul(256).map(|value| value | u64::from(*byte))
         })?,
-        _ => until_nul(field)
-            .trim_ascii()
-            .iter()
-            .try_fold(0_u64, |value, byte| match byte {
-                b'0'..=b'7' => value
-                    .checked_mul(8)
-                    .map(|value| value | u64::from(byte - b'0')),
-                _ => None,
-            })?,
+        _ => until_nul(field).trim_ascii().iter().try_fold(0_u64, |value, byte| match byte {
+            b'0'..=b'7' => value.checked_mul(8).map(|value| value | u64::from(byte - b'0')),
+            _ => None,
+        })?,
     };
     i64::try_from(value).is_ok().then_some(value)
 }
@@ -135,10 +125,7 @@ mod tests {
         assert_eq!(number(b"  1750 \0junk"), Some(1000));
         assert_eq!(number(b"777777777777"), Some((1 << 36) - 1));
         assert_eq!(number(b"\0\0\0\0\0\0\0\0\0\0\0\0"), Some(0));
-        assert_eq!(
-            number(b"\x80\0\0\0\0\0\0\x03\0\0\0\x01"),
-            Some((3 << 32) + 1)
-        );
+        assert_eq!(number(b"\x80\0\0\0\0\0\0\x03\0\0\0\x01"), Some((3 << 32) + 1));
         assert_eq!(
             number(b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff"),
             u64::try_from(i64::MAX).ok()

@@ -66,13 +66,7 @@ impl<N: Copy> TarIndex<N> {
     ) -> io::Result<Self> {
         // The lengths of names are kept in sixteen bits.
         let longest = limits.member_name_bytes.min(usize::from(u16::MAX));
-        let mut walk = Walk::new(
-            file,
-            &Limits {
-                member_name_bytes: longest,
-                ..*limits
-            },
-        );
+        let mut walk = Walk::new(file, &Limits { member_name_bytes: longest, ..*limits });
         let mut names = Vec::new();
         let mut slots = Vec::new();
         let mut too_much = None;
@@ -85,24 +79,11 @@ impl<N: Copy> TarIndex<N> {
                 too_much = Some(member.header_offset);
                 break;
             };
-            let Member {
-                offset,
-                length,
-                kind,
-                ..
-            } = member;
+            let Member { offset, length, kind, .. } = member;
             let note = classify(&member)?;
             names.extend_from_slice(member.name);
             let is_replaced = false;
-            slots.push(Slot {
-                offset,
-                length,
-                name_start,
-                name_length,
-                kind,
-                is_replaced,
-                note,
-            });
+            slots.push(Slot { offset, length, name_start, name_length, kind, is_replaced, note });
         }
         let mut defects = walk.into_defects();
         if let Some(at) = too_much {
@@ -112,26 +93,14 @@ impl<N: Copy> TarIndex<N> {
         names.shrink_to_fit();
         slots.shrink_to_fit();
         let table = Table::new(slots.len());
-        let mut index = Self {
-            names,
-            slots,
-            table,
-            repeated: 0,
-            defects,
-        };
+        let mut index = Self { names, slots, table, repeated: 0, defects };
         index.fill_table();
         Ok(index)
     }
 
     /// Enters the members by name. Of those with one name the last counts.
     fn fill_table(&mut self) {
-        let Self {
-            names,
-            slots,
-            table,
-            repeated,
-            defects,
-        } = self;
+        let Self { names, slots, table, repeated, defects } = self;
         let mut number = 0;
         while let Some(slot) = slots.get(number) {
             let name = slot.name(names);
@@ -156,21 +125,15 @@ impl<N: Copy> TarIndex<N> {
     /// The member of that name; of several the last.
     #[must_use]
     pub fn get(&self, name: &[u8]) -> Option<Entry<'_, N>> {
-        let is_it = |other: usize| {
-            self.slots
-                .get(other)
-                .is_some_and(|o| o.name(&self.names) == name)
-        };
+        let is_it =
+            |other: usize| self.slots.get(other).is_some_and(|o| o.name(&self.names) == name);
         let number = self.table.find(name, is_it)?;
         self.slots.get(number).map(|slot| self.entry(slot))
     }
 
     /// The members in the order of the archive, one of each name.
     pub fn iter(&self) -> impl Iterator<Item = Entry<'_, N>> {
-        self.slots
-            .iter()
-            .filter(|slot| !slot.is_replaced)
-            .map(|slot| self.entry(slot))
+        self.slots.iter().filter(|slot| !slot.is_replaced).map(|slot| self.entry(slot))
     }
 
     /// How many members there are, those of one name counted once.
@@ -228,9 +191,7 @@ impl<N: Copy> TarIndex<N> {
 impl<N> Slot<N> {
     fn name<'n>(&self, names: &'n [u8]) -> &'n [u8] {
         let start = self.name_start as usize;
-        names
-            .get(start..start + usize::from(self.name_length))
-            .unwrap_or_default()
+        names.get(start..start + usize::from(self.name_length)).unwrap_or_default()
     }
 
     /// The header is the block before the body.
@@ -252,10 +213,7 @@ impl Table {
     fn new(count: usize) -> Self {
         // A third stays free, so that searches are short.
         let cells = (count + count / 2).next_power_of_two();
-        Self {
-            cells: vec![0; cells],
-            hasher: RandomState::new(),
-        }
+        Self { cells: vec![0; cells], hasher: RandomState::new() }
     }
 
     /// The cells to look at for `name`.

@@ -111,22 +111,10 @@ impl<'f> Walk<'f> {
                 break found;
             }
         };
-        let Found {
-            header_offset,
-            offset,
-            length,
-            kind,
-        } = found;
+        let Found { header_offset, offset, length, kind } = found;
         let count = usize::try_from(length).map_or(HEAD_BYTES, |length| length.min(HEAD_BYTES));
         let head = self.window.get(offset, count, count)?;
-        Ok(Some(Member {
-            name: &self.name,
-            header_offset,
-            offset,
-            length,
-            kind,
-            head,
-        }))
+        Ok(Some(Member { name: &self.name, header_offset, offset, length, kind, head }))
     }
 
     /// What was found wrong so far; all of it once there is no next member.
@@ -182,10 +170,9 @@ impl<'f> Walk<'f> {
             (true, true) => return,
             (true, false) => DefectKind::NoEndBlocks,
             (false, true) => DefectKind::TrailingGarbage,
-            (false, false) => DefectKind::Truncated {
-                name: Box::default(),
-                missing: (BLOCK - there) as u64,
-            },
+            (false, false) => {
+                DefectKind::Truncated { name: Box::default(), missing: (BLOCK - there) as u64 }
+            }
         };
         self.defects.push(at.min(self.window.length()), kind);
     }
@@ -194,8 +181,7 @@ impl<'f> Walk<'f> {
     fn orphan(&mut self, resumed: Option<u64>) {
         if let Some(start) = take(&mut self.extension).start {
             let why = "no member follows the extended header";
-            self.defects
-                .push(start, DefectKind::BadHeader { why, resumed });
+            self.defects.push(start, DefectKind::BadHeader { why, resumed });
         }
     }
 
@@ -207,10 +193,7 @@ impl<'f> Walk<'f> {
         let mut at = at;
         loop {
             let stretch = self.window.stretch(at, BLOCK)?;
-            let zeros = stretch
-                .iter()
-                .position(|byte| *byte != 0)
-                .unwrap_or(stretch.len());
+            let zeros = stretch.iter().position(|byte| *byte != 0).unwrap_or(stretch.len());
             let whole = zeros / BLOCK * BLOCK;
             at += whole as u64;
             if whole == 0 {
@@ -230,17 +213,13 @@ impl<'f> Walk<'f> {
             if blocks.is_empty() {
                 break None;
             }
-            let before = blocks
-                .iter()
-                .take_while(|block| !header::is_ustar(block))
-                .count();
+            let before = blocks.iter().take_while(|block| !header::is_ustar(block)).count();
             at += (before * BLOCK) as u64;
             if before < blocks.len() {
                 break Some(at);
             }
         };
-        self.defects
-            .push(bad, DefectKind::BadHeader { why, resumed });
+        self.defects.push(bad, DefectKind::BadHeader { why, resumed });
         self.done = resumed.is_none();
         self.position = at;
         Ok(())
@@ -261,17 +240,12 @@ impl<'f> Walk<'f> {
             return Ok(());
         }
         let limit = self.limits.member_header_bytes;
-        let Some(count) = usize::try_from(fields.size)
-            .ok()
-            .filter(|size| *size <= limit)
-        else {
+        let Some(count) = usize::try_from(fields.size).ok().filter(|size| *size <= limit) else {
             self.extension.bad = Some("its extended header is too long");
             self.over_limit(at, "bytes of an extended header", limit);
             return Ok(());
         };
-        let bytes = self
-            .window
-            .get(at + BLOCK as u64, count, count + BLOCK + HEAD_BYTES)?;
+        let bytes = self.window.get(at + BLOCK as u64, count, count + BLOCK + HEAD_BYTES)?;
         match fields.flag {
             b'L' => self.extension.long_name(bytes),
             _ => self.extension.records(bytes),
@@ -303,16 +277,8 @@ impl<'f> Walk<'f> {
             b'S' => MemberKind::Sparse,
             _ => MemberKind::Other,
         };
-        let length = if header::has_body(flag) {
-            extension.size.unwrap_or(fields.size)
-        } else {
-            0
-        };
-        let map = if fields.map_goes_on {
-            self.map_bytes(at)?
-        } else {
-            0
-        };
+        let length = if header::has_body(flag) { extension.size.unwrap_or(fields.size) } else { 0 };
+        let map = if fields.map_goes_on { self.map_bytes(at)? } else { 0 };
         let length = length.saturating_add(map);
         if !self.step_over(at, length, true) {
             return Ok(None);
@@ -332,22 +298,16 @@ impl<'f> Walk<'f> {
         };
         if let Some(why) = why {
             let resumed = Some(self.position);
-            self.defects
-                .push(at, DefectKind::BadHeader { why, resumed });
+            self.defects.push(at, DefectKind::BadHeader { why, resumed });
             return Ok(None);
         }
         if let Some((first, second)) = conflict {
             let (first, second) = (kept_name(first), kept_name(second));
-            self.defects
-                .push(at, DefectKind::ConflictingNames { first, second });
+            self.defects.push(at, DefectKind::ConflictingNames { first, second });
             return Ok(None);
         }
         if self.name.len() > self.limits.member_name_bytes {
-            self.over_limit(
-                at,
-                "bytes of a member's name",
-                self.limits.member_name_bytes,
-            );
+            self.over_limit(at, "bytes of a member's name", self.limits.member_name_bytes);
             return Ok(None);
         }
         if self.members >= self.limits.members {
@@ -356,12 +316,7 @@ impl<'f> Walk<'f> {
             return Ok(None);
         }
         self.members += 1;
-        Ok(Some(Found {
-            header_offset: at,
-            offset,
-            length,
-            kind,
-        }))
+        Ok(Some(Found { header_offset: at, offset, length, kind }))
     }
 
     /// Moves the position behind the body of the header at `at`, and tells whether it is all
@@ -371,13 +326,8 @@ impl<'f> Walk<'f> {
         let end = start.saturating_add(length);
         let missing = end.saturating_sub(self.window.length());
         if missing > 0 {
-            let name = if named {
-                kept_name(&self.name)
-            } else {
-                Box::default()
-            };
-            self.defects
-                .push(at, DefectKind::Truncated { name, missing });
+            let name = if named { kept_name(&self.name) } else { Box::default() };
+            self.defects.push(at, DefectKind::Truncated { name, missing });
             self.done = true;
             return false;
         }
@@ -401,13 +351,7 @@ impl<'f> Walk<'f> {
     }
 
     fn over_limit(&mut self, at: u64, what: &'static str, limit: usize) {
-        self.defects.push(
-            at,
-            DefectKind::Limit {
-                what,
-                limit: limit as u64,
-            },
-        );
+        self.defects.push(at, DefectKind::Limit { what, limit: limit as u64 });
     }
 }
 

@@ -24,14 +24,7 @@ pub(super) struct Window<'f> {
 impl<'f> Window<'f> {
     pub(super) fn new(file: &'f dyn ReadAt) -> Self {
         let length = file.len();
-        Self {
-            file,
-            length,
-            buffer: Vec::new(),
-            start: 0,
-            filled: 0,
-            distance: 0,
-        }
+        Self { file, length, buffer: Vec::new(), start: 0, filled: 0, distance: 0 }
     }
 
     /// Length of the archive.
@@ -57,15 +50,8 @@ impl<'f> Window<'f> {
             Some(from) => from,
             None => {
                 let close = self.distance <= SMALL;
-                let size = if close {
-                    WINDOW.max(count)
-                } else {
-                    expect.max(count)
-                };
-                self.fill(
-                    offset,
-                    usize::try_from(there).map_or(size, |there| size.min(there)),
-                )?;
+                let size = if close { WINDOW.max(count) } else { expect.max(count) };
+                self.fill(offset, usize::try_from(there).map_or(size, |there| size.min(there)))?;
                 0
             }
         };
@@ -75,19 +61,11 @@ impl<'f> Window<'f> {
     /// What is in memory from `offset` on, or as much as a window holds: at least `least` bytes,
     /// fewer only where the archive ends.
     pub(super) fn stretch(&mut self, offset: u64, least: usize) -> io::Result<&[u8]> {
-        let within = offset
-            .checked_sub(self.start)
-            .and_then(|from| usize::try_from(from).ok());
-        let have = within
-            .and_then(|from| self.filled.checked_sub(from))
-            .unwrap_or(0);
+        let within = offset.checked_sub(self.start).and_then(|from| usize::try_from(from).ok());
+        let have = within.and_then(|from| self.filled.checked_sub(from)).unwrap_or(0);
         // What is there is used up first: reading a window anew for each block looked at would
         // let a bad archive have itself read many times over.
-        let count = if have >= least {
-            have
-        } else {
-            WINDOW.max(least)
-        };
+        let count = if have >= least { have } else { WINDOW.max(least) };
         self.get(offset, count, count)
     }
 
@@ -97,8 +75,7 @@ impl<'f> Window<'f> {
         }
         self.filled = 0;
         self.start = offset;
-        self.file
-            .read_exact_at(offset, self.buffer.get_mut(..size).unwrap_or_default())?;
+        self.file.read_exact_at(offset, self.buffer.get_mut(..size).unwrap_or_default())?;
         self.filled = size;
         Ok(())
     }

@@ -27,9 +27,8 @@ impl Tar {
         let mut body = Vec::new();
         for (key, value) in records {
             let rest = key.len() + value.len() + 3;
-            let digits = (1..)
-                .find(|digits| (rest + digits).to_string().len() == *digits)
-                .unwrap_or(0);
+            let digits =
+                (1..).find(|digits| (rest + digits).to_string().len() == *digits).unwrap_or(0);
             body.extend(format!("{} {key}=", rest + digits).into_bytes());
             body.extend_from_slice(value);
             body.push(b'\n');
@@ -88,17 +87,9 @@ pub(crate) fn walk_within(bytes: &[u8], limits: &Limits) -> (Vec<Seen>, Vec<Defe
         assert_eq!(member.head, &body[..body.len().min(HEAD_BYTES)]);
         assert_eq!(member.header_offset + 512, member.offset);
         assert!(!member.name.is_empty());
-        assert!(
-            seen.last()
-                .is_none_or(|last| last.header_offset < member.header_offset)
-        );
+        assert!(seen.last().is_none_or(|last| last.header_offset < member.header_offset));
         let (name, header_offset, kind) = (member.name.to_vec(), member.header_offset, member.kind);
-        seen.push(Seen {
-            name,
-            header_offset,
-            kind,
-            body,
-        });
+        seen.push(Seen { name, header_offset, kind, body });
     }
     assert!(walk.next_member().unwrap().is_none());
     for defect in walk.defects().list() {
@@ -122,12 +113,7 @@ pub(crate) fn read(bytes: &[u8]) -> (Bodies, Vec<(u64, DefectKind)>) {
     let (seen, defects) = walk(bytes);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (
-        seen.iter()
-            .map(|seen| (text(&seen.name), text(&seen.body)))
-            .collect(),
-        defects
-            .into_iter()
-            .map(|defect| (defect.offset, defect.kind))
-            .collect(),
+        seen.iter().map(|seen| (text(&seen.name), text(&seen.body))).collect(),
+        defects.into_iter().map(|defect| (defect.offset, defect.kind)).collect(),
     )
 }

@@ -29,12 +29,7 @@ pub(super) fn with_palette(
 
 /// An 8-bit grey PNG of one row.
 pub(super) fn grey(row: &[u8]) -> Vec<u8> {
-    png(
-        (u32::try_from(row.len()).unwrap(), 1),
-        ColorType::Grayscale,
-        BitDepth::Eight,
-        row,
-    )
+    png((u32::try_from(row.len()).unwrap(), 1), ColorType::Grayscale, BitDepth::Eight, row)
 }
 
 pub(super) fn chunk(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
@@ -46,13 +41,7 @@ pub(super) fn chunk(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
         }
     }
     let length = u32::try_from(body.len()).unwrap();
-    [
-        &length.to_be_bytes(),
-        &kind[..],
-        body,
-        &(!crc).to_be_bytes(),
-    ]
-    .concat()
+    [&length.to_be_bytes(), &kind[..], body, &(!crc).to_be_bytes()].concat()
 }
 
 /// zlib of bytes as they are.
@@ -82,13 +71,8 @@ pub(super) fn header((width, height): (u32, u32), rest: [u8; 5]) -> Vec<u8> {
 
 /// A PNG of these chunks, whatever they are.
 pub(super) fn by_hand(size: (u32, u32), rest: [u8; 5], between: &[u8], data: &[u8]) -> Vec<u8> {
-    [
-        header(size, rest),
-        between.to_vec(),
-        chunk(b"IDAT", &stored(data)),
-        chunk(b"IEND", b""),
-    ]
-    .concat()
+    [header(size, rest), between.to_vec(), chunk(b"IDAT", &stored(data)), chunk(b"IEND", b"")]
+        .concat()
 }
 
 /// An interlaced 8-bit grey PNG of the pixels.

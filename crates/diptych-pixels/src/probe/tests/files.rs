@@ -14,11 +14,7 @@ pub(super) struct Sample {
 }
 
 pub(super) const fn probed(media_type: MediaType, width: u32, height: u32) -> Probed {
-    Probed {
-        media_type,
-        width,
-        height,
-    }
+    Probed { media_type, width, height }
 }
 
 pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
@@ -49,25 +45,13 @@ pub(super) fn jpeg(before: &[u8], frame: &[u8]) -> Vec<u8> {
 }
 
 pub(super) fn jfif() -> Vec<u8> {
-    [
-        segment(0xE0, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0"),
-        segment(0xDB, &[1; 65]),
-    ]
-    .concat()
+    [segment(0xE0, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0"), segment(0xDB, &[1; 65])].concat()
 }
 
 pub(super) fn webp(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).unwrap();
     let whole = (length + 12).to_le_bytes();
-    [
-        b"RIFF",
-        &whole[..],
-        b"WEBP",
-        kind,
-        &length.to_le_bytes(),
-        body,
-    ]
-    .concat()
+    [b"RIFF", &whole[..], b"WEBP", kind, &length.to_le_bytes(), body].concat()
 }
 
 pub(super) fn lossy(width: u16, height: u16) -> Vec<u8> {
@@ -88,31 +72,15 @@ pub(super) fn extended(width: u32, height: u32) -> Vec<u8> {
 }
 
 pub(super) fn gif(version: &[u8; 6], width: u16, height: u16) -> Vec<u8> {
-    [
-        version,
-        &width.to_le_bytes()[..],
-        &height.to_le_bytes(),
-        &[0, 0, 0, 0x3B],
-    ]
-    .concat()
+    [version, &width.to_le_bytes()[..], &height.to_le_bytes(), &[0, 0, 0, 0x3B]].concat()
 }
 
 fn bmp(header: u32, sides: &[u8]) -> Vec<u8> {
-    [
-        b"BM",
-        &[0; 12][..],
-        &header.to_le_bytes(),
-        sides,
-        &[1, 0, 24, 0],
-    ]
-    .concat()
+    [b"BM", &[0; 12][..], &header.to_le_bytes(), sides, &[1, 0, 24, 0]].concat()
 }
 
 pub(super) fn bmp_info(header: u32, width: i32, height: i32) -> Vec<u8> {
-    bmp(
-        header,
-        &[width.to_le_bytes(), height.to_le_bytes()].concat(),
-    )
+    bmp(header, &[width.to_le_bytes(), height.to_le_bytes()].concat())
 }
 
 /// One entry of a TIFF's directory: tag, type, value.
@@ -130,11 +98,7 @@ pub(super) fn tiff(big_endian: bool, wide: bool, gap: usize, entries: &[Entry]) 
     };
     let field = if wide { 8 } else { 4 };
     let start = if wide { 16 } else { 8 };
-    let mut bytes = if big_endian {
-        b"MM".to_vec()
-    } else {
-        b"II".to_vec()
-    };
+    let mut bytes = if big_endian { b"MM".to_vec() } else { b"II".to_vec() };
     bytes.extend(number(if wide { 43 } else { 42 }, 2));
     if wide {
         bytes.extend([number(8, 2), number(0, 2)].concat());
@@ -159,12 +123,7 @@ const LONGS: &[Entry] = &[(256, 4, 70_000), (257, 4, 480), (258, 3, 8)];
 
 pub(super) fn samples() -> Vec<Sample> {
     use MediaType::{Bmp, Gif, Jpeg, Png, Tiff, Webp};
-    let sample = |what, bytes, expected, agreed| Sample {
-        what,
-        bytes,
-        expected,
-        agreed,
-    };
+    let sample = |what, bytes, expected, agreed| Sample { what, bytes, expected, agreed };
     let gif = |version| gif(version, 640, 480);
     let jpeg_of = |marker| jpeg(&jfif(), &frame(marker, 640, 480));
     let filled = [&jfif()[..], &[0xFF; 5]].concat();
@@ -174,31 +133,11 @@ pub(super) fn samples() -> Vec<Sample> {
     let exif = segment(0xE1, &[b"Exif\0\0", &thumbnail[..]].concat());
     vec![
         sample("png", png(640, 480), probed(Png, 640, 480), true),
-        sample(
-            "largest png",
-            png(0x7FFF_FFFF, 1),
-            probed(Png, 0x7FFF_FFFF, 1),
-            true,
-        ),
+        sample("largest png", png(0x7FFF_FFFF, 1), probed(Png, 0x7FFF_FFFF, 1), true),
         sample("jpeg", jpeg_of(0xC0), probed(Jpeg, 640, 480), true),
-        sample(
-            "progressive jpeg",
-            jpeg_of(0xC2),
-            probed(Jpeg, 640, 480),
-            true,
-        ),
-        sample(
-            "jpeg, fill",
-            jpeg(&filled, &frame(0xC0, 6, 4)),
-            probed(Jpeg, 6, 4),
-            false,
-        ),
-        sample(
-            "jpeg, markers",
-            jpeg(&standing, &frame(0xC0, 6, 4)),
-            probed(Jpeg, 6, 4),
-            false,
-        ),
+        sample("progressive jpeg", jpeg_of(0xC2), probed(Jpeg, 640, 480), true),
+        sample("jpeg, fill", jpeg(&filled, &frame(0xC0, 6, 4)), probed(Jpeg, 6, 4), false),
+        sample("jpeg, markers", jpeg(&standing, &frame(0xC0, 6, 4)), probed(Jpeg, 6, 4), false),
         sample(
             "jpeg, thumbnail",
             jpeg(&exif, &frame(0xC0, 640, 480)),
@@ -206,69 +145,19 @@ pub(super) fn samples() -> Vec<Sample> {
             true,
         ),
         sample("lossy webp", lossy(640, 480), probed(Webp, 640, 480), true),
-        sample(
-            "scaled webp",
-            lossy(0x4000 | 640, 0x8000 | 480),
-            probed(Webp, 640, 480),
-            false,
-        ),
-        sample(
-            "lossless webp",
-            lossless(16_384, 1),
-            probed(Webp, 16_384, 1),
-            true,
-        ),
-        sample(
-            "extended webp",
-            extended(70_000, 480),
-            probed(Webp, 70_000, 480),
-            true,
-        ),
+        sample("scaled webp", lossy(0x4000 | 640, 0x8000 | 480), probed(Webp, 640, 480), false),
+        sample("lossless webp", lossless(16_384, 1), probed(Webp, 16_384, 1), true),
+        sample("extended webp", extended(70_000, 480), probed(Webp, 70_000, 480), true),
         sample("gif 87a", gif(b"GIF87a"), probed(Gif, 640, 480), true),
         sample("gif 89a", gif(b"GIF89a"), probed(Gif, 640, 480), true),
         sample("bmp", bmp_info(40, 640, 480), probed(Bmp, 640, 480), true),
-        sample(
-            "bmp 5",
-            bmp_info(124, 640, 480),
-            probed(Bmp, 640, 480),
-            true,
-        ),
-        sample(
-            "bmp from the top",
-            bmp_info(40, 640, -480),
-            probed(Bmp, 640, 480),
-            false,
-        ),
-        sample(
-            "old bmp",
-            bmp(12, &[0x80, 2, 0xE0, 1]),
-            probed(Bmp, 640, 480),
-            false,
-        ),
-        sample(
-            "tiff",
-            tiff(false, false, 0, SHORTS),
-            probed(Tiff, 640, 480),
-            true,
-        ),
-        sample(
-            "big-endian tiff",
-            tiff(true, false, 100, SHORTS),
-            probed(Tiff, 640, 480),
-            true,
-        ),
-        sample(
-            "tiff, longs",
-            tiff(true, false, 0, LONGS),
-            probed(Tiff, 70_000, 480),
-            true,
-        ),
-        sample(
-            "bigtiff",
-            tiff(false, true, 3, LONGS),
-            probed(Tiff, 70_000, 480),
-            true,
-        ),
+        sample("bmp 5", bmp_info(124, 640, 480), probed(Bmp, 640, 480), true),
+        sample("bmp from the top", bmp_info(40, 640, -480), probed(Bmp, 640, 480), false),
+        sample("old bmp", bmp(12, &[0x80, 2, 0xE0, 1]), probed(Bmp, 640, 480), false),
+        sample("tiff", tiff(false, false, 0, SHORTS), probed(Tiff, 640, 480), true),
+        sample("big-endian tiff", tiff(true, false, 100, SHORTS), probed(Tiff, 640, 480), true),
+        sample("tiff, longs", tiff(true, false, 0, LONGS), probed(Tiff, 70_000, 480), true),
+        sample("bigtiff", tiff(false, true, 3, LONGS), probed(Tiff, 70_000, 480), true),
         sample(
             "big-endian bigtiff",
             tiff(true, true, 0, &[(256, 16, 640), (257, 16, 480)]),

@@ -17,60 +17,28 @@ use crate::pair::{Caption, EditPair};
 use crate::picture::{Address, Picture, Reference};
 
 fn picture(address: Address) -> Picture {
-    Picture {
-        name: "a.png".to_owned(),
-        address,
-        width: None,
-        height: None,
-        media_type: None,
-    }
+    Picture { name: "a.png".to_owned(), address, width: None, height: None, media_type: None }
 }
 
 fn range() -> Address {
-    Address::Range {
-        file: 1,
-        offset: 512,
-        length: 9,
-    }
+    Address::Range { file: 1, offset: 512, length: 9 }
 }
 
 /// Two rows: a bare pair, and one with something in each column that is broken below.
 fn batch() -> RecordBatch {
     let bare = EditPair::new("x:0".to_owned(), "x".to_owned(), picture(range()));
-    let mut full = EditPair {
-        pair_id: "x:1".to_owned(),
-        ..bare.clone()
-    };
+    let mut full = EditPair { pair_id: "x:1".to_owned(), ..bare.clone() };
     full.edit_type_native = vec!["Add".to_owned(), "Swap".to_owned()];
-    full.captions = vec![Caption {
-        text: "a cat".to_owned(),
-        language: None,
-        of: None,
-    }];
+    full.captions = vec![Caption { text: "a cat".to_owned(), language: None, of: None }];
     full.references = ["u", "v"]
-        .map(|url| Address::Url {
-            url: url.to_owned(),
-            sha256: None,
-        })
-        .map(|address| Reference {
-            picture: picture(address),
-            role: None,
-        })
+        .map(|url| Address::Url { url: url.to_owned(), sha256: None })
+        .map(|address| Reference { picture: picture(address), role: None })
         .into();
-    full.target = Some(picture(Address::Cell {
-        file: 0,
-        row_group: 0,
-        column: 2,
-        row: 7,
-    }));
+    full.target = Some(picture(Address::Cell { file: 0, row_group: 0, column: 2, row: 7 }));
     full.mask = Some(Mask {
         parts: vec![
             MaskPart::Picture(picture(Address::Inline(vec![0; 4]))),
-            MaskPart::RunLength {
-                counts: "05".to_owned(),
-                width: 5,
-                height: 1,
-            },
+            MaskPart::RunLength { counts: "05".to_owned(), width: 5, height: 1 },
         ],
         combine: Combine::Union,
         edited: Edited::White,
@@ -100,12 +68,7 @@ fn changed(
             let items = at(list.values(), rest, change)?;
             let item = Field::new_list_field(items.data_type().clone(), true);
             let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
-            return Some(Arc::new(ListArray::new(
-                Arc::new(item),
-                offsets,
-                items,
-                nulls,
-            )));
+            return Some(Arc::new(ListArray::new(Arc::new(item), offsets, items, nulls)));
         }
         let table = array.as_any().downcast_ref::<StructArray>().unwrap();
         assert!(table.column_by_name(step).is_some(), "no {step}");
@@ -114,19 +77,12 @@ fn changed(
             .into_iter()
             .zip(table.columns())
             .filter_map(|(name, column)| {
-                let column = if name == *step {
-                    at(column, rest, change)?
-                } else {
-                    Arc::clone(column)
-                };
+                let column =
+                    if name == *step { at(column, rest, change)? } else { Arc::clone(column) };
                 Some((Field::new(name, column.data_type().clone(), true), column))
             })
             .unzip();
-        Some(Arc::new(StructArray::new(
-            fields.into(),
-            columns,
-            table.nulls().cloned(),
-        )))
+        Some(Arc::new(StructArray::new(fields.into(), columns, table.nulls().cloned())))
     }
     let path = path.replace("[]", ".[]");
     let path: Vec<_> = path.split('.').collect();
@@ -173,48 +129,21 @@ fn a_newer_version_is_refused() {
     };
     let newer = versioned("2").unwrap_err();
     assert_eq!(newer, DecodeError::NewerVersion { found: 2 });
-    assert_eq!(
-        newer.to_string(),
-        "schema version 2 is newer than 1, the newest that can be read"
-    );
-    let unreadable = DecodeError::UnreadableVersion {
-        found: "one".to_owned(),
-    };
+    assert_eq!(newer.to_string(), "schema version 2 is newer than 1, the newest that can be read");
+    let unreadable = DecodeError::UnreadableVersion { found: "one".to_owned() };
     assert_eq!(versioned("one").unwrap_err(), unreadable);
-    assert_eq!(
-        unreadable.to_string(),
-        "schema version \"one\" is not a number"
-    );
+    assert_eq!(unreadable.to_string(), "schema version \"one\" is not a number");
     assert_eq!(versioned("1").unwrap().len(), 2);
 }
 
 #[test]
 fn a_missing_column_is_named() {
-    check_column(
-        "turn",
-        |_| None,
-        &ColumnFault::Missing {
-            expected: DataType::UInt16,
-        },
-    );
-    for path in [
-        "source.address.kind",
-        "captions[].text",
-        "mask.parts[].counts",
-    ] {
-        check_column(
-            path,
-            |_| None,
-            &ColumnFault::Missing {
-                expected: DataType::Utf8,
-            },
-        );
+    check_column("turn", |_| None, &ColumnFault::Missing { expected: DataType::UInt16 });
+    for path in ["source.address.kind", "captions[].text", "mask.parts[].counts"] {
+        check_column(path, |_| None, &ColumnFault::Missing { expected: DataType::Utf8 });
     }
     let none = RecordBatch::new_empty(Arc::new(Schema::empty()));
-    assert_eq!(
-        decode(&none).unwrap_err().to_string(),
-        "column pair_id: missing; expected Utf8"
-    );
+    assert_eq!(decode(&none).unwrap_err().to_string(), "column pair_id: missing; expected Utf8");
 }
 
 #[test]
@@ -232,30 +161,17 @@ fn a_column_of_another_type_is_named() {
         ("box.x0", DataType::Float64),
         ("edit_type_native[]", DataType::Utf8),
     ] {
-        check_column(
-            path,
-            numbers,
-            &ColumnFault::WrongType {
-                found: found.clone(),
-                expected,
-            },
-        );
+        check_column(path, numbers, &ColumnFault::WrongType { found: found.clone(), expected });
     }
     for path in ["source", "captions", "mask.parts[]", "regions[].box"] {
         let error = decode(&changed(&batch(), path, numbers)).unwrap_err();
-        let DecodeError::Column {
-            column,
-            fault: ColumnFault::WrongType { .. },
-        } = &error
-        else {
+        let DecodeError::Column { column, fault: ColumnFault::WrongType { .. } } = &error else {
             panic!("{error}")
         };
         assert_eq!(column, path);
     }
     assert_eq!(
-        decode(&changed(&batch(), "turn", numbers))
-            .unwrap_err()
-            .to_string(),
+        decode(&changed(&batch(), "turn", numbers)).unwrap_err().to_string(),
         "column turn: found type Int64, expected UInt16"
     );
 }
@@ -285,15 +201,9 @@ fn null_is_refused_where_the_pair_has_no_place_for_it() {
         texts.push(None);
         Some(Arc::new(StringArray::from(texts)))
     };
-    check_value(
-        "edit_type_native[]",
-        last,
-        &("edit_type_native[1]", 1, ValueFault::Null),
-    );
+    check_value("edit_type_native[]", last, &("edit_type_native[1]", 1, ValueFault::Null));
     assert_eq!(
-        decode(&changed(&batch(), "captions[].text", nulls))
-            .unwrap_err()
-            .to_string(),
+        decode(&changed(&batch(), "captions[].text", nulls)).unwrap_err().to_string(),
         "column captions[0].text, row 1: found null, expected a value"
     );
 }
@@ -302,9 +212,7 @@ fn null_is_refused_where_the_pair_has_no_place_for_it() {
 fn rows_count_from_the_start_of_the_slice() {
     let broken = changed(&batch(), "target.name", nulls);
     assert_eq!(decode(&broken.slice(0, 1)).unwrap().len(), 1);
-    let DecodeError::Value { row, .. } = decode(&broken.slice(1, 1)).unwrap_err() else {
-        panic!()
-    };
+    let DecodeError::Value { row, .. } = decode(&broken.slice(1, 1)).unwrap_err() else { panic!() };
     assert_eq!(row, 0);
 }
 
@@ -312,37 +220,15 @@ fn rows_count_from_the_start_of_the_slice() {
 fn an_unknown_word_is_shown_with_the_known_ones() {
     for (path, column, row, expected) in [
         ("split", "split", 0, vec!["train", "val", "test"]),
-        (
-            "source.address.kind",
-            "source.address.kind",
-            0,
-            vec!["range", "cell", "inline", "url"],
-        ),
+        ("source.address.kind", "source.address.kind", 0, vec!["range", "cell", "inline", "url"]),
         (
             "references[].media_type",
             "references[0].media_type",
             1,
-            vec![
-                "image/png",
-                "image/jpeg",
-                "image/webp",
-                "image/gif",
-                "image/bmp",
-                "image/tiff",
-            ],
+            vec!["image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff"],
         ),
-        (
-            "mask.edited",
-            "mask.edited",
-            1,
-            vec!["white", "black", "nonzero"],
-        ),
-        (
-            "mask.parts[].kind",
-            "mask.parts[0].kind",
-            1,
-            vec!["picture", "run_length"],
-        ),
+        ("mask.edited", "mask.edited", 1, vec!["white", "black", "nonzero"]),
+        ("mask.parts[].kind", "mask.parts[0].kind", 1, vec!["picture", "run_length"]),
     ] {
         let found = "Train".to_owned();
         check_value(
@@ -352,9 +238,7 @@ fn an_unknown_word_is_shown_with_the_known_ones() {
         );
     }
     assert_eq!(
-        decode(&changed(&batch(), "split", text("Train")))
-            .unwrap_err()
-            .to_string(),
+        decode(&changed(&batch(), "split", text("Train"))).unwrap_err().to_string(),
         "column split, row 0: found \"Train\", expected one of train, val, test"
     );
 }
@@ -363,43 +247,13 @@ fn an_unknown_word_is_shown_with_the_known_ones() {
 fn a_kind_without_its_fields_is_refused() {
     for (path, column, row, kind, missing) in [
         ("source.address.file", "source.address", 0, "range", "file"),
-        (
-            "source.address.offset",
-            "source.address",
-            0,
-            "range",
-            "offset",
-        ),
-        (
-            "source.address.length",
-            "source.address",
-            0,
-            "range",
-            "length",
-        ),
+        ("source.address.offset", "source.address", 0, "range", "offset"),
+        ("source.address.length", "source.address", 0, "range", "length"),
         ("target.address.file", "target.address", 1, "cell", "file"),
-        (
-            "target.address.row_group",
-            "target.address",
-            1,
-            "cell",
-            "row_group",
-        ),
-        (
-            "target.address.column",
-            "target.address",
-            1,
-            "cell",
-            "column",
-        ),
+        ("target.address.row_group", "target.address", 1, "cell", "row_group"),
+        ("target.address.column", "target.address", 1, "cell", "column"),
         ("target.address.row", "target.address", 1, "cell", "row"),
-        (
-            "references[].address.url",
-            "references[0].address",
-            1,
-            "url",
-            "url",
-        ),
+        ("references[].address.url", "references[0].address", 1, "url", "url"),
         (
             "mask.parts[].picture.address.bytes",
             "mask.parts[0].picture.address",
@@ -407,45 +261,15 @@ fn a_kind_without_its_fields_is_refused() {
             "inline",
             "bytes",
         ),
-        (
-            "mask.parts[].picture",
-            "mask.parts[0]",
-            1,
-            "picture",
-            "picture",
-        ),
-        (
-            "mask.parts[].counts",
-            "mask.parts[1]",
-            1,
-            "run_length",
-            "counts",
-        ),
-        (
-            "mask.parts[].width",
-            "mask.parts[1]",
-            1,
-            "run_length",
-            "width",
-        ),
-        (
-            "mask.parts[].height",
-            "mask.parts[1]",
-            1,
-            "run_length",
-            "height",
-        ),
+        ("mask.parts[].picture", "mask.parts[0]", 1, "picture", "picture"),
+        ("mask.parts[].counts", "mask.parts[1]", 1, "run_length", "counts"),
+        ("mask.parts[].width", "mask.parts[1]", 1, "run_length", "width"),
+        ("mask.parts[].height", "mask.parts[1]", 1, "run_length", "height"),
     ] {
-        check_value(
-            path,
-            nulls,
-            &(column, row, ValueFault::Incomplete { kind, missing }),
-        );
+        check_value(path, nulls, &(column, row, ValueFault::Incomplete { kind, missing }));
     }
     assert_eq!(
-        decode(&changed(&batch(), "source.address.offset", nulls))
-            .unwrap_err()
-            .to_string(),
+        decode(&changed(&batch(), "source.address.offset", nulls)).unwrap_err().to_string(),
         "column source.address, row 0: found null in \"offset\", expected a value for kind \"range\""
     );
 }
@@ -456,11 +280,7 @@ fn what_lies_under_a_null_is_not_looked_at() {
     let hidden = |array: &ArrayRef| -> Option<ArrayRef> {
         let table = array.as_any().downcast_ref::<StructArray>().unwrap();
         let (fields, columns, _) = table.clone().into_parts();
-        Some(Arc::new(StructArray::new(
-            fields,
-            columns,
-            Some(NullBuffer::new_null(array.len())),
-        )))
+        Some(Arc::new(StructArray::new(fields, columns, Some(NullBuffer::new_null(array.len())))))
     };
     let batch = changed(&batch(), "mask.edited", text("grey"));
     let pairs = decode(&changed(&batch, "mask", hidden)).unwrap();
@@ -470,10 +290,7 @@ fn what_lies_under_a_null_is_not_looked_at() {
 #[test]
 fn fields_of_another_kind_are_ignored() {
     let bytes = |array: &ArrayRef| -> Option<ArrayRef> {
-        Some(Arc::new(BinaryArray::from(vec![
-            b"x".as_slice();
-            array.len()
-        ])))
+        Some(Arc::new(BinaryArray::from(vec![b"x".as_slice(); array.len()])))
     };
     let width = |array: &ArrayRef| -> Option<ArrayRef> {
         Some(Arc::new(UInt32Array::from(vec![5; array.len()])))
@@ -488,11 +305,8 @@ fn more_than_a_column_holds_is_an_error() {
     // Zeroed memory that nobody touches costs nothing, and the sum is taken before any copy.
     let gigabyte = || Address::Inline(vec![0; 1 << 30]);
     let mut pair = EditPair::new("x:0".to_owned(), "x".to_owned(), picture(gigabyte()));
-    pair.references = vec![gigabyte(), gigabyte()]
-        .into_iter()
-        .map(picture)
-        .map(reference)
-        .collect();
+    pair.references =
+        vec![gigabyte(), gigabyte()].into_iter().map(picture).map(reference).collect();
     let error = encode(&[pair]).unwrap_err();
     assert_eq!(error.column, "references[].address.bytes");
     assert!(matches!(error.fault, EncodeFault::TooLarge { found } if found == 1 << 31));
@@ -504,8 +318,5 @@ fn more_than_a_column_holds_is_an_error() {
 }
 
 fn reference(picture: Picture) -> Reference {
-    Reference {
-        picture,
-        role: None,
-    }
+    Reference { picture, role: None }
 }

@@ -30,9 +30,7 @@ fn rewritten(batch: &RecordBatch) -> RecordBatch {
     let table = reversed(&StructArray::from(batch.clone()));
     let mut fields = table.fields().to_vec();
     let mut columns = table.columns().to_vec();
-    fields.push(Arc::new(
-        fields[0].as_ref().clone().with_name("not of the schema"),
-    ));
+    fields.push(Arc::new(fields[0].as_ref().clone().with_name("not of the schema")));
     columns.push(Arc::clone(&columns[0]));
     RecordBatch::try_new(SchemaRef::new(Schema::new(fields)), columns).unwrap()
 }

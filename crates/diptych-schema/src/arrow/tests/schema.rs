@@ -15,14 +15,7 @@ fn outline(text: &mut String, depth: usize, field: &Field) {
         DataType::List(item) => ("list".to_owned(), std::slice::from_ref(item)),
         other => (other.to_string(), &[]),
     };
-    writeln!(
-        text,
-        "{:1$}{2}: {word}{nullable}",
-        "",
-        depth * 2,
-        field.name()
-    )
-    .unwrap();
+    writeln!(text, "{:1$}{2}: {word}{nullable}", "", depth * 2, field.name()).unwrap();
     for field in inner {
         outline(text, depth + 1, field);
     }

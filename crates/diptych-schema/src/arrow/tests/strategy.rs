@@ -46,12 +46,7 @@ fn address() -> impl Strategy<Value = Address> {
             length
         }),
         (any::<u32>(), any::<u32>(), any::<u32>(), long()).prop_map(
-            |(file, row_group, column, row)| Address::Cell {
-                file,
-                row_group,
-                column,
-                row
-            }
+            |(file, row_group, column, row)| Address::Cell { file, row_group, column, row }
         ),
         vec(any::<u8>(), 0..8).prop_map(Address::Inline),
         (text(), words()).prop_map(|(url, sha256)| Address::Url { url, sha256 }),
@@ -79,13 +74,8 @@ fn reference() -> impl Strategy<Value = Reference> {
 fn mask_part() -> impl Strategy<Value = MaskPart> {
     prop_oneof![
         picture().prop_map(MaskPart::Picture),
-        (text(), any::<u32>(), any::<u32>()).prop_map(|(counts, width, height)| {
-            MaskPart::RunLength {
-                counts,
-                width,
-                height,
-            }
-        }),
+        (text(), any::<u32>(), any::<u32>())
+            .prop_map(|(counts, width, height)| { MaskPart::RunLength { counts, width, height } }),
     ]
 }
 
@@ -122,34 +112,17 @@ fn edit_box() -> impl Strategy<Value = EditBox> {
 }
 
 fn scores() -> impl Strategy<Value = Vec<Score>> {
-    vec(
-        (text(), number()).prop_map(|(name, value)| Score { name, value }),
-        0..3,
-    )
+    vec((text(), number()).prop_map(|(name, value)| Score { name, value }), 0..3)
 }
 
 fn labels() -> impl Strategy<Value = Vec<Label>> {
-    vec(
-        (text(), text()).prop_map(|(name, value)| Label { name, value }),
-        0..3,
-    )
+    vec((text(), text()).prop_map(|(name, value)| Label { name, value }), 0..3)
 }
 
 fn region() -> impl Strategy<Value = Region> {
-    (
-        words(),
-        option::of(edit_box()),
-        option::of(mask_part()),
-        scores(),
-        words(),
+    (words(), option::of(edit_box()), option::of(mask_part()), scores(), words()).prop_map(
+        |(label, edit_box, mask, scores, role)| Region { label, edit_box, mask, scores, role },
     )
-        .prop_map(|(label, edit_box, mask, scores, role)| Region {
-            label,
-            edit_box,
-            mask,
-            scores,
-            role,
-        })
 }
 
 fn instruction() -> impl Strategy<Value = InstructionVariant> {
@@ -167,29 +140,11 @@ fn caption() -> impl Strategy<Value = Caption> {
 /// A pair of which the fields are drawn group by group: tuples of strategies are short.
 fn pair() -> impl Strategy<Value = EditPair> {
     let named = (text(), text(), words(), option::of(select(Split::ALL)));
-    let placed = (
-        words(),
-        option::of(any::<u16>()),
-        words(),
-        words(),
-        words(),
-        words(),
-        words(),
-    );
-    let asked = (
-        words(),
-        vec(text(), 0..3),
-        words(),
-        words(),
-        vec(instruction(), 0..3),
-    );
+    let placed = (words(), option::of(any::<u16>()), words(), words(), words(), words(), words());
+    let asked = (words(), vec(text(), 0..3), words(), words(), vec(instruction(), 0..3));
     let described = (vec(caption(), 0..3), words());
     let pictures = (picture(), vec(reference(), 0..3), option::of(picture()));
-    let located = (
-        option::of(mask()),
-        option::of(edit_box()),
-        vec(region(), 0..3),
-    );
+    let located = (option::of(mask()), option::of(edit_box()), vec(region(), 0..3));
     let said = (scores(), labels(), words(), words());
     (named, placed, asked, described, pictures, located, said).prop_map(
         |(named, placed, asked, described, pictures, located, said)| {

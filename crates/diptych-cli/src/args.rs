@@ -1,0 +1,253 @@
+//! What can be asked for on the command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use diptych::format::options::{Assignment, parse_size};
+
+/// Converts image-edit datasets from the way they were released to the way they are trained on.
+#[derive(Debug, Parser)]
+#[command(name = "diptych", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 done with rejections, \
+                        4 nothing converted.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+}
+
+/// How much is said.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Talk {
+    /// Says nothing but errors.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Says more: why a format was chosen, every notice, every unit.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Convert(Convert),
+    Index(Index),
+    Plan(Plan),
+    Run(Run),
+    Finish(Finish),
+    Formats(Formats),
+}
+
+/// Converts releases into an output: index, plan, run and finish in one.
+///
+/// An output that was begun with the same request and interrupted is gone on with.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych convert Inter-Edit-Train --to webdataset --out shards
+  diptych convert Inter-Edit-Train --to webdataset --out shards --shard-size 500MB --jobs 8
+  diptych convert Inter-Edit-Train --to webdataset --out shards --dry-run --json")]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    /// Shows what would be written, and writes nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// What a conversion is made of.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RequestArgs {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// The format to write (`diptych formats` lists them).
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: String,
+    /// The output folder: one that is not there, or is empty.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Takes only the first N pairs.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// About how large a file of the output is.
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = shard_size)]
+    pub(crate) shard_size: u64,
+    /// Fails at the first edit that cannot be converted.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) work: Work,
+}
+
+/// Which releases are read, and how.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sources {
+    /// Folders of releases, as they were downloaded.
+    #[arg(required = true, value_name = "SRC")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// The format of the releases, where it is not to be told from their files.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// An option of a format (`diptych formats NAME` lists them).
+    #[arg(short, value_name = "FORMAT.KEY=VALUE", value_parser = Assignment::parse)]
+    pub(crate) options: Vec<Assignment>,
+    /// Whether the headers of pictures are looked at while reading.
+    #[arg(long, value_enum, default_value_t = Probe::Header)]
+    pub(crate) probe: Probe,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Probe {
+    /// Sizes and types stay unknown until a picture is written.
+    None,
+    /// Size and type of each picture are told from its first bytes.
+    Header,
+}
+
+/// How the work is done. None of it changes what is written.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Work {
+    /// Threads [default: as many as the machine runs at one time].
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Does not wait until files are on the disk: faster, and not safe against a power cut.
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Json {
+    /// Prints the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Writes a catalog: one row a pair, its pictures as addresses into the release.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych index Inter-Edit-Train --out catalog
+  duckdb -c \"select edit_type, count(*) from 'catalog/pairs-*.parquet' group by 1\"")]
+pub(crate) struct Index {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// The catalog's folder: one that is not there, or is empty.
+    #[arg(long, value_name = "CATALOG")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) work: Work,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// Plans a conversion, for `run` and `finish`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example, on several machines that share a disk:
+  diptych plan Inter-Edit-Train --to webdataset --out shards
+  diptych run --out shards --units 0-99      # here
+  diptych run --out shards --units 100-199   # there
+  diptych finish --out shards")]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// Writes units of a planned output; any number of processes may do so at one time.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  diptych run --out shards --units 0-99")]
+pub(crate) struct Run {
+    /// The output folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// First and last unit, or one [default: all].
+    #[arg(long, value_name = "A-B", value_parser = units)]
+    pub(crate) units: Option<(u32, u32)>,
+    /// Where a release lies now, if not where it was indexed.
+    #[arg(long, value_name = "LABEL=DIR", value_parser = root)]
+    pub(crate) root: Vec<(String, PathBuf)>,
+    #[command(flatten)]
+    pub(crate) work: Work,
+}
+
+/// Ends a planned output whose units are all written: names, card and report.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Finish {
+    /// The output folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Does not wait until files are on the disk.
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// Lists the formats, or tells one's options and limits.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Formats {
+    /// The format to tell about.
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+fn shard_size(text: &str) -> Result<u64, String> {
+    match parse_size(text).map_err(|error| error.to_string())? {
+        0 => Err("a file cannot hold 0 bytes".to_owned()),
+        size => Ok(size),
+    }
+}
+
+fn units(text: &str) -> Result<(u32, u32), String> {
+    let number =
+        |text: &str| text.trim().parse::<u32>().map_err(|_| format!("`{text}` is no unit"));
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (number(first)?, number(last)?),
+        None => (number(text)?, number(text)?),
+    };
+    if first > last {
+        return Err(format!("{first} comes after {last}"));
+    }
+    Ok((first, last))
+}
+
+fn root(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((label, folder)) if !label.is_empty() && !folder.is_empty() => {
+            Ok((label.to_owned(), folder.into()))
+        }
+        _ => Err("it is not LABEL=DIR".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn units_and_roots_are_read() {
+        assert_eq!(units("3-7"), Ok((3, 7)));
+        assert_eq!(units("5"), Ok((5, 5)));
+        for wrong in ["7-3", "a-b", "", "-1", "1-"] {
+            assert!(units(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(root("a=b=c"), Ok(("a".to_owned(), PathBuf::from("b=c"))));
+        assert!(root("a").is_err() && root("=b").is_err() && root("a=").is_err());
+        assert!(shard_size("0").is_err() && shard_size("x").is_err());
+        assert_eq!(shard_size("512MB"), Ok(512_000_000));
+    }
+}

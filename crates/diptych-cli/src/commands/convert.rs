@@ -1,0 +1,203 @@
+//! `convert` and `index`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use diptych::report::{Book, BookLine, Report};
+use serde::Serialize;
+
+use super::{counted, print_json, reading, request};
+use crate::args;
+use crate::exit::Outcome;
+use crate::printer::{Printer, data, size};
+
+/// The version of the JSON that these commands print.
+const JSON_VERSION: u32 = 1;
+
+pub(crate) fn convert(args: args::Convert, printer: &Printer) -> anyhow::Result<Outcome> {
+    let json = args.json.json;
+    let request = request(args.request);
+    if args.dry_run {
+        return dry_run(&request, json, printer);
+    }
+    let outcome = diptych::engine().convert(&request, printer)?;
+    finished(&request.out, &outcome.report, json, printer)
+}
+
+/// Says what became of a conversion.
+pub(super) fn finished(
+    out: &Path,
+    report: &Report,
+    json: bool,
+    printer: &Printer,
+) -> anyhow::Result<Outcome> {
+    printer.end_bar();
+    let Report { total, .. } = report;
+    printer.unshown_notices(&out.join("report.json").display().to_string());
+    if json {
+        print_json(&Finished { json_version: JSON_VERSION, out, report })?;
+    }
+    for line in summary(out, report).lines() {
+        printer.say(line);
+    }
+    Ok(Outcome::Counted { good: total.written, rejected: total.rejections() })
+}
+
+#[derive(Serialize)]
+struct Finished<'a> {
+    json_version: u32,
+    out: &'a Path,
+    report: &'a Report,
+}
+
+fn summary(out: &Path, report: &Report) -> String {
+    let Report { total, splits, output_bytes, to, .. } = report;
+    let files: u64 = splits.values().map(|split| split.files).sum();
+    let mut text = format!(
+        "{} of {} written to {} ({to}): {}, {}\n",
+        total.written,
+        counted(total.read, "edit"),
+        out.display(),
+        counted(files, "file"),
+        size(*output_bytes)
+    );
+    let lines: Vec<BookLine> = report.datasets.clone().into();
+    for BookLine { dataset, subset, book } in lines {
+        let of = subset.map_or_else(|| dataset.clone(), |subset| format!("{dataset}/{subset}"));
+        let _ = writeln!(text, "  {of}: {}", told(&book));
+    }
+    if total.rejections() > 0 {
+        let _ = writeln!(
+            text,
+            "each rejection is listed in {}",
+            out.join("rejections.jsonl").display()
+        );
+    }
+    if total.written > 0 {
+        let (card, report) = (out.join("README.md"), out.join("report.json"));
+        let _ = writeln!(text, "look at {} and {}", card.display(), report.display());
+    }
+    text
+}
+
+/// A book in words.
+fn told(book: &Book) -> String {
+    let mut text = format!("{} read, {} written", book.read, book.written);
+    for (reason, count) in &book.filtered {
+        let _ = write!(text, ", {count} filtered ({reason})");
+    }
+    for (kind, count) in &book.rejected {
+        let _ = write!(text, ", {count} rejected ({kind})");
+    }
+    text
+}
+
+fn dry_run(request: &diptych::Request, json: bool, printer: &Printer) -> anyhow::Result<Outcome> {
+    let dry = diptych::engine().dry_run(request, printer)?;
+    printer.end_bar();
+    let total = dry.plan.books.total();
+    let units: Vec<_> = (0_u32..)
+        .zip(&dry.plan.units)
+        .map(|(unit, of)| PlannedUnit {
+            unit,
+            split: of.split.word(),
+            pairs: of.pairs,
+            bytes: of.bytes,
+        })
+        .collect();
+    let planned = Planned {
+        json_version: JSON_VERSION,
+        pairs: dry.plan.pairs(),
+        bytes: dry.plan.bytes(),
+        free_bytes: dry.free,
+        total: &total,
+        units: &units,
+    };
+    if json {
+        print_json(&planned)?;
+    } else {
+        data(&planned.table())?;
+    }
+    if let Some(free) = dry.free.filter(|free| *free < planned.bytes) {
+        printer.say(&format!("note: only {} are free where the output would lie", size(free)));
+    }
+    Ok(Outcome::Counted { good: planned.pairs, rejected: total.rejections() })
+}
+
+#[derive(Serialize)]
+pub(super) struct Planned<'a> {
+    pub(super) json_version: u32,
+    pub(super) pairs: u64,
+    pub(super) bytes: u64,
+    pub(super) free_bytes: Option<u64>,
+    pub(super) total: &'a Book,
+    pub(super) units: &'a [PlannedUnit],
+}
+
+#[derive(Serialize)]
+pub(super) struct PlannedUnit {
+    pub(super) unit: u32,
+    pub(super) split: &'static str,
+    pub(super) pairs: u64,
+    pub(super) bytes: u64,
+}
+
+impl Planned<'_> {
+    fn table(&self) -> String {
+        let mut text = String::from("unit  split     pairs      bytes\n");
+        for PlannedUnit { unit, split, pairs, bytes } in self.units {
+            let _ = writeln!(text, "{unit:>4}  {split:<5} {pairs:>9}  {:>9}", size(*bytes));
+        }
+        let _ = writeln!(
+            text,
+            "{} in {}, about {}",
+            counted(self.pairs, "pair"),
+            counted(self.units.len() as u64, "unit"),
+            size(self.bytes)
+        );
+        let _ = writeln!(text, "edits: {} read{}", self.total.read, losses(self.total));
+        if let Some(free) = self.free_bytes {
+            let _ = writeln!(text, "free on the disk: {}", size(free));
+        }
+        text
+    }
+}
+
+fn losses(book: &Book) -> String {
+    let filtered = book.filtered.iter().map(|(reason, n)| format!(", {n} filtered ({reason})"));
+    let rejected = book.rejected.iter().map(|(kind, n)| format!(", {n} rejected ({kind})"));
+    filtered.chain(rejected).collect()
+}
+
+pub(crate) fn index(args: args::Index, printer: &Printer) -> anyhow::Result<Outcome> {
+    let args::Index { sources, out, work, json } = args;
+    // An index has no format to write.
+    let request = reading(sources, &work, "", out);
+    let indexed = diptych::engine().index(&request, printer)?;
+    printer.end_bar();
+    let listed = request.out.join("catalog.json").display().to_string();
+    printer.unshown_notices(&listed);
+    let (pairs, partitions, total) = (indexed.pairs, indexed.partitions, &indexed.total);
+    if json.json {
+        let out = request.out.as_path();
+        print_json(&Catalogued { json_version: JSON_VERSION, out, pairs, partitions, total })?;
+    }
+    printer.say(&format!(
+        "{} of {} in {}, from {}{}",
+        counted(pairs, "pair"),
+        counted(total.read, "edit"),
+        request.out.display(),
+        counted(partitions as u64, "partition"),
+        losses(total)
+    ));
+    Ok(Outcome::Counted { good: pairs, rejected: total.rejections() })
+}
+
+#[derive(Serialize)]
+struct Catalogued<'a> {
+    json_version: u32,
+    out: &'a Path,
+    pairs: u64,
+    partitions: usize,
+    total: &'a Book,
+}

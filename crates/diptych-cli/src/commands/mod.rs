@@ -1,0 +1,61 @@
+//! The commands: each from its arguments to an outcome.
+
+mod convert;
+mod formats;
+mod units;
+
+use diptych::request::default_jobs;
+use diptych::storage::Limits;
+use diptych::{Request, SourceRequest};
+use serde::Serialize;
+
+use crate::args::{Args, Command, Probe, RequestArgs, Sources, Work};
+use crate::exit::Outcome;
+use crate::printer::Printer;
+
+pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
+    let outcome = match args.command {
+        Command::Convert(args) => convert::convert(args, printer),
+        Command::Index(args) => convert::index(args, printer),
+        Command::Plan(args) => units::plan(args, printer),
+        Command::Run(args) => units::run(args, printer),
+        Command::Finish(args) => units::finish(&args, printer),
+        Command::Formats(args) => formats::formats(&args),
+    };
+    printer.end_bar();
+    outcome
+}
+
+fn request(args: RequestArgs) -> Request {
+    let RequestArgs { sources, to, out, limit, shard_size, strict, work } = args;
+    Request { limit, shard_size, strict, ..reading(sources, &work, &to, out) }
+}
+
+/// A request as far as the sources and the way of working decide it.
+fn reading(args: Sources, work: &Work, to: &str, out: std::path::PathBuf) -> Request {
+    let Sources { sources, from, options, probe } = args;
+    let source = |path| SourceRequest { path, from: from.clone() };
+    let sources = sources.into_iter().map(source).collect();
+    Request {
+        options,
+        jobs: work.jobs.unwrap_or_else(default_jobs),
+        durable: !work.no_sync,
+        limits: Limits::DEFAULT,
+        probe: match probe {
+            Probe::None => diptych::format::Probe::None,
+            Probe::Header => diptych::format::Probe::Header,
+        },
+        ..Request::new(sources, to, out)
+    }
+}
+
+/// Prints a value as JSON.
+fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    crate::printer::data(&(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// `1 shard`, `2 shards`.
+fn counted(count: u64, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
+}

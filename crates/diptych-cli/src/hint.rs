@@ -1,0 +1,56 @@
+//! What a user can do about an error.
+
+use diptych::EngineError;
+use diptych::detect::DetectError;
+use diptych::error::ranges;
+
+/// A remedy for `error`, where there is one to name.
+pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| cause.downcast_ref::<EngineError>().and_then(of_engine))
+}
+
+fn of_engine(error: &EngineError) -> Option<String> {
+    Some(match error {
+        EngineError::Detect(DetectError::None { .. }) => {
+            "give the folder of the release itself, or name the format with --from".to_owned()
+        }
+        EngineError::Detect(DetectError::Tie { .. }) => "name the format with --from".to_owned(),
+        EngineError::Tree(diptych::storage::tree::TreeError::Revisions { .. }) => {
+            "give the folder of one revision, below snapshots/".to_owned()
+        }
+        EngineError::NotEmpty { path } => {
+            format!("give another folder with --out, or remove {path} first")
+        }
+        EngineError::Inside { .. } => "give a folder outside the source with --out".to_owned(),
+        EngineError::OtherRequest { path, .. } => {
+            format!("repeat the earlier request to go on with it, or remove {path} to begin anew")
+        }
+        EngineError::Locked { .. } => "wait for the other process, or end it".to_owned(),
+        EngineError::NoPlan { path } => {
+            format!("`diptych plan ... --out {path}` makes one; a finished output has none")
+        }
+        EngineError::Unfinished { missing, .. } => {
+            let first = missing.first().copied().unwrap_or_default();
+            let last = missing.last().copied().unwrap_or_default();
+            format!(
+                "`diptych run --units {first}-{last}` writes them (missing: {})",
+                ranges(missing)
+            )
+        }
+        EngineError::Changed { .. } => {
+            "remove the output folder and convert anew, or bring the release back to what it was"
+                .to_owned()
+        }
+        EngineError::NoFormat { .. } => "`diptych formats` lists them".to_owned(),
+        EngineError::Option(_) | EngineError::StrayOption { .. } => {
+            "`diptych formats NAME` lists the options of a format".to_owned()
+        }
+        EngineError::Strict(_) => {
+            "without --strict such edits are listed and the others converted".to_owned()
+        }
+        EngineError::SameId { .. } => {
+            "give each release once; the same pair cannot be in an output twice".to_owned()
+        }
+        _ => return None,
+    })
+}

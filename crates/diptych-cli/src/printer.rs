@@ -1,0 +1,207 @@
+//! What is said, and where: talk on standard error, progress on a terminal only.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use diptych::storage::text::visible;
+use diptych::{Event, Observer};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Notices that are shown where not all are asked for.
+const SOME: usize = 5;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// Says things.
+pub(crate) struct Printer {
+    level: Level,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    bar: Option<ProgressBar>,
+    notices: usize,
+}
+
+impl Printer {
+    pub(crate) fn new(quiet: bool, verbose: bool) -> Self {
+        let level = match (quiet, verbose) {
+            (true, _) => Level::Quiet,
+            (_, true) => Level::Verbose,
+            _ => Level::Normal,
+        };
+        Self { level, state: Mutex::default() }
+    }
+
+    /// A line of talk.
+    pub(crate) fn say(&self, line: &str) {
+        if self.level >= Level::Normal {
+            self.line(line);
+        }
+    }
+
+    /// An error with what is behind it and what can be done about it.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        self.end_bar();
+        let mut lines = error.to_string();
+        for cause in error.chain().skip(1) {
+            let cause = cause.to_string();
+            // Some errors say what is behind them themselves.
+            if !lines.ends_with(&cause) {
+                lines = format!("{lines}: {cause}");
+            }
+        }
+        for (i, line) in lines.lines().enumerate() {
+            let start = if i == 0 { "error: " } else { "" };
+            self.line(&format!("{start}{line}"));
+        }
+        if let Some(hint) = crate::hint::hint(error) {
+            self.line(&format!("hint: {hint}"));
+        }
+    }
+
+    /// A line on standard error. What comes from a release is made visible; nobody can do
+    /// anything about standard error being closed.
+    fn line(&self, line: &str) {
+        let line = visible(line);
+        let bar = self.bar();
+        let print = || {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        };
+        match bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
+    fn bar(&self) -> Option<ProgressBar> {
+        self.state.lock().ok().and_then(|state| state.bar.clone())
+    }
+
+    fn begin_bar(&self, length: u64, template: &str) {
+        self.end_bar();
+        if self.level == Level::Quiet || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let bar = ProgressBar::new(length);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        if let Ok(mut state) = self.state.lock() {
+            state.bar = Some(bar);
+        }
+    }
+
+    /// Takes the progress bar away.
+    pub(crate) fn end_bar(&self) {
+        if let Some(bar) = self.state.lock().ok().and_then(|mut state| state.bar.take()) {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn notice(&self, notice: &diptych::format::Notice) {
+        let seen = self.state.lock().map_or(0, |mut state| {
+            state.notices += 1;
+            state.notices
+        });
+        if self.level == Level::Verbose || seen <= SOME {
+            self.say(&format!("note: {}: {} ({})", notice.at, notice.detail, notice.kind));
+        }
+    }
+
+    /// Says how many notices were not shown, and where they are.
+    pub(crate) fn unshown_notices(&self, listed: &str) {
+        let seen = self.state.lock().map_or(0, |state| state.notices);
+        if seen > SOME && self.level != Level::Verbose {
+            self.say(&format!("note: {} more of these, listed in {listed}", seen - SOME));
+        }
+    }
+}
+
+impl Observer for Printer {
+    fn event(&self, event: Event) {
+        match event {
+            Event::Source { label, format, reason } => {
+                if self.level == Level::Verbose && !reason.is_empty() {
+                    self.say(&format!("{label} is read as {format}: {reason}"));
+                }
+            }
+            Event::Indexing { partitions } => {
+                self.begin_bar(
+                    partitions as u64,
+                    "reading  {wide_bar} {pos}/{len} partitions  {eta} left",
+                );
+            }
+            Event::Indexed { .. } => {
+                if let Some(bar) = self.bar() {
+                    bar.inc(1);
+                }
+            }
+            Event::Noticed(notice) => self.notice(&notice),
+            Event::Running { units, bytes, done } => {
+                if done > 0 {
+                    self.say(&format!("{done} units were done before, {units} are left"));
+                }
+                self.begin_bar(
+                    bytes,
+                    "writing  {wide_bar} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
+                );
+            }
+            Event::Moved { bytes, .. } => {
+                if let Some(bar) = self.bar() {
+                    bar.inc(bytes);
+                }
+            }
+            Event::UnitDone { unit } => {
+                if self.level == Level::Verbose {
+                    self.say(&format!("unit {unit} is written"));
+                }
+            }
+            Event::Finishing => self.end_bar(),
+            _ => {}
+        }
+    }
+}
+
+/// Prints data.
+///
+/// # Errors
+/// Those of standard output; a broken pipe is a quiet end.
+pub(crate) fn data(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// A number of bytes for people, in the units that `--shard-size` takes.
+pub(crate) fn size(bytes: u64) -> String {
+    let units =
+        [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")];
+    for (unit, name) in units {
+        if bytes >= unit {
+            let tenths = bytes / (unit / 10);
+            return format!("{}.{} {name}", tenths / 10, tenths % 10);
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!(super::size(999), "999 bytes");
+        assert_eq!(super::size(1_000), "1.0 KB");
+        assert_eq!(super::size(3_470_000_000), "3.4 GB");
+        assert_eq!(super::size(u64::MAX), "18446744.0 TB");
+    }
+}

@@ -1,0 +1,181 @@
+//! The end of a conversion: names, card, report, and the books that must balance.
+//!
+//! Everything is put together below the working folder and then moved to its place, entry by
+//! entry, the report last: an output that has its report is complete. A process that died here is
+//! followed by another that goes on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use diptych_format::Writer;
+use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
+use diptych_schema::SCHEMA_VERSION;
+use diptych_storage::RelPath;
+use diptych_storage::output::{LocalOutput, OutputError, WriteTree};
+
+use crate::GENERATOR;
+use crate::catalog::{Catalog, copy_lines};
+use crate::error::EngineError;
+use crate::plan::Plan;
+use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
+use crate::run::{Receipt, receipt, rejections_of};
+use crate::work::{self, FINAL, PLAN_REJECTIONS, REJECTIONS, REPORT, WORK, damaged, to_json};
+
+/// Ends an output whose units are all done.
+pub(crate) fn finish(
+    out: &LocalOutput,
+    catalog: &Catalog,
+    plan: &Plan,
+    writer: &dyn Writer,
+) -> Result<Report, EngineError> {
+    let mut receipts = Vec::with_capacity(plan.units.len());
+    let mut missing = Vec::new();
+    for unit in 0..u32::try_from(plan.units.len()).unwrap_or(u32::MAX) {
+        match receipt(out, plan, unit)? {
+            Some(receipt) => receipts.push(receipt),
+            None => missing.push(unit),
+        }
+    }
+    if !missing.is_empty() {
+        return Err(EngineError::Unfinished { missing, units: plan.units.len() });
+    }
+    let report = report(catalog, plan, &receipts)?;
+    if report.total.written > 0 {
+        let units: Vec<_> = receipts
+            .iter()
+            .map(|receipt| FinishedUnit {
+                unit: receipt.unit,
+                split: receipt.split.0,
+                files: receipt.files.clone(),
+            })
+            .collect();
+        let mut final_output = FinalOutput { out };
+        writer.finish(&units, &provenance(&report, &receipts), &mut final_output)?;
+    }
+    write_rejections(out, catalog, &receipts)?;
+    let name = format!("{FINAL}/{REPORT}");
+    out.put(&work::path(&name)?, &to_json(&name, &report)?)?;
+    publish_all(out, FINAL, REPORT)?;
+    out.remove(&work::path(WORK)?)?;
+    Ok(report)
+}
+
+fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report, EngineError> {
+    let mut books = plan.books.clone();
+    let mut splits: BTreeMap<String, SplitReport> = BTreeMap::new();
+    for receipt in receipts {
+        books.add(&receipt.books);
+        for file in &receipt.files.files {
+            let split = splits.entry(receipt.split.0.word().to_owned()).or_default();
+            split.pairs += file.samples;
+            split.files += 1;
+            split.bytes += file.bytes;
+        }
+    }
+    books.check()?;
+    let terms = &plan.terms;
+    Ok(Report {
+        report_version: REPORT_VERSION,
+        generator: GENERATOR.to_owned(),
+        schema_version: SCHEMA_VERSION,
+        to: terms.to.clone(),
+        options: ReportOptions {
+            limit: terms.limit,
+            shard_size: terms.shard_size,
+            probe: terms.probe,
+            format: terms.options.clone(),
+        },
+        sources: terms.sources.clone(),
+        total: books.total(),
+        picture_bytes: receipts.iter().map(|receipt| receipt.picture_bytes).sum(),
+        output_bytes: splits.values().map(|split| split.bytes).sum(),
+        datasets: books,
+        splits,
+        notices: catalog.head().notices.clone(),
+    })
+}
+
+fn provenance(report: &Report, receipts: &[Receipt]) -> Provenance {
+    let mut licences: BTreeMap<String, u64> = BTreeMap::new();
+    for (licence, pairs) in receipts.iter().flat_map(|receipt| &receipt.licences) {
+        *licences.entry(licence.clone()).or_default() += pairs;
+    }
+    let books: &Books = &report.datasets;
+    Provenance { generator: GENERATOR.to_owned(), datasets: books.written_by_dataset(), licences }
+}
+
+/// The output below the working folder, where nobody takes it for complete.
+struct FinalOutput<'a> {
+    out: &'a LocalOutput,
+}
+
+fn below(folder: &str, path: &RelPath) -> Result<RelPath, OutputError> {
+    let path = format!("{folder}/{path}");
+    RelPath::new(&path).map_err(|error| OutputError::Write {
+        action: "place",
+        path,
+        source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
+    })
+}
+
+impl FinishOutput for FinalOutput<'_> {
+    fn place(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError> {
+        let from = RelPath::new(name).map_err(|error| OutputError::Write {
+            action: "place",
+            path: name.to_owned(),
+            source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
+        })?;
+        let from = below(&work::unit(unit), &from)?;
+        let to = below(FINAL, path)?;
+        // A process before this one may have come as far as here, or farther.
+        let placed = self.out.exists(&to) || self.out.exists(path);
+        if placed && !self.out.exists(&from) { Ok(()) } else { self.out.publish(&from, &to) }
+    }
+
+    fn put(&mut self, path: &RelPath, bytes: &[u8]) -> Result<(), OutputError> {
+        self.out.put(&below(FINAL, path)?, bytes)
+    }
+}
+
+/// Every rejection in one list: those of reading in the order of the release, those of planning,
+/// those of writing in the order of the output.
+fn write_rejections(
+    out: &LocalOutput,
+    catalog: &Catalog,
+    receipts: &[Receipt],
+) -> Result<(), EngineError> {
+    let mut list = out.stage(&work::path(&format!("{FINAL}/{REJECTIONS}"))?)?;
+    for partition in 0..catalog.head().partitions.len() {
+        catalog.copy_rejections(partition, list.as_mut())?;
+    }
+    let mut copy = |name: &str| -> Result<(), EngineError> {
+        copy_lines(&work::path(name)?.under(out.root()), list.as_mut())
+    };
+    copy(PLAN_REJECTIONS)?;
+    receipts.iter().try_for_each(|receipt| copy(&rejections_of(receipt.unit)))?;
+    list.close()?;
+    Ok(())
+}
+
+/// Moves everything in `folder` to the root of the output, `last` last.
+pub(crate) fn publish_all(out: &LocalOutput, folder: &str, last: &str) -> Result<(), EngineError> {
+    let from = work::path(folder)?.under(out.root());
+    let mut names = entries(&from)?;
+    // The one that says that all is there comes after all.
+    names.sort_by_key(|name| (name == last, name.clone()));
+    for name in names {
+        let from = work::path(&format!("{folder}/{name}"))?;
+        out.publish(&from, &work::path(&name)?)?;
+    }
+    Ok(())
+}
+
+fn entries(folder: &Path) -> Result<Vec<String>, EngineError> {
+    let name = folder.display().to_string();
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| damaged(&name, e))? {
+        let entry = entry.map_err(|e| damaged(&name, e))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}

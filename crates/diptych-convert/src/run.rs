@@ -1,0 +1,278 @@
+//! Units: each alone, in any order, by any process that sees the release and the output.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use diptych_format::writer::UnitOutput;
+use diptych_format::{Atom, FormatError, Sample, UnitFiles, Writer};
+use diptych_schema::{EditPair, Split};
+use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
+use diptych_storage::{Limits, RelPath};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::Catalog;
+use crate::error::{DamagedBy, EngineError};
+use crate::index::RejectionLines;
+use crate::observe::{Event, Observer};
+use crate::plan::{Plan, UnitPlan, atom_of};
+use crate::report::Books;
+use crate::source::Sources;
+use crate::stage::Stage;
+use crate::work::{self, damaged, to_json};
+
+/// Name of a unit's receipt.
+const RECEIPT: &str = "receipt.json";
+
+/// Name of a unit's rejections.
+const REJECTIONS: &str = "rejections.jsonl";
+
+/// What says that a unit is done, and what became of its edits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The unit's number.
+    pub unit: u32,
+    /// The digest of the plan that it is of.
+    pub plan: String,
+    /// The split that its pairs are written under.
+    pub split: SplitWord,
+    /// What was written and what was rejected.
+    pub books: Books,
+    /// What the writer wrote.
+    pub files: UnitFiles,
+    /// Bytes of the pictures.
+    pub picture_bytes: u64,
+    /// Licences that pairs state, with the number of pairs of each.
+    pub licences: BTreeMap<String, u64>,
+}
+
+/// A split as its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SplitWord(pub Split);
+
+impl From<SplitWord> for String {
+    fn from(SplitWord(split): SplitWord) -> Self {
+        split.word().to_owned()
+    }
+}
+
+impl TryFrom<String> for SplitWord {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        Split::from_word(&word).map(Self).ok_or_else(|| format!("{word} is no split"))
+    }
+}
+
+/// What units are run with.
+pub(crate) struct UnitJob<'a> {
+    pub(crate) out: &'a LocalOutput,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) plan: &'a Plan,
+    pub(crate) writer: &'a dyn Writer,
+    pub(crate) sources: &'a Sources,
+    pub(crate) limits: Limits,
+    pub(crate) observer: &'a dyn Observer,
+}
+
+/// So many threads.
+pub(crate) fn pool(jobs: NonZeroUsize) -> Result<rayon::ThreadPool, EngineError> {
+    rayon::ThreadPoolBuilder::new().num_threads(jobs.get()).build().map_err(|error| {
+        let source = std::io::Error::other(error);
+        EngineError::Output(OutputError::Write { action: "start", path: "threads".into(), source })
+    })
+}
+
+/// The receipt of a unit of this plan; `None` where it is not done.
+pub(crate) fn receipt(
+    out: &LocalOutput,
+    plan: &Plan,
+    unit: u32,
+) -> Result<Option<Receipt>, EngineError> {
+    let name = format!("{}/{RECEIPT}", work::unit(unit));
+    let receipt: Option<Receipt> = work::get_json(out, &name)?;
+    match receipt {
+        Some(receipt) if receipt.plan != plan.digest || receipt.unit != unit => {
+            Err(damaged(&name, DamagedBy::Content("it is of another plan".to_owned())))
+        }
+        receipt => Ok(receipt),
+    }
+}
+
+/// Where a unit's list of rejections is, if it has any.
+pub(crate) fn rejections_of(unit: u32) -> String {
+    format!("{}/{REJECTIONS}", work::unit(unit))
+}
+
+/// Runs those of `units` that have no receipt yet.
+pub(crate) fn run_units(
+    job: &UnitJob<'_>,
+    units: &[u32],
+    pool: &rayon::ThreadPool,
+) -> Result<(), EngineError> {
+    let mut left = Vec::with_capacity(units.len());
+    for &unit in units {
+        let plan = job.plan.units.get(unit as usize);
+        let count = job.plan.units.len();
+        let plan = plan.ok_or(EngineError::NoUnit { asked: unit, units: count })?;
+        if receipt(job.out, job.plan, unit)?.is_none() {
+            left.push((unit, plan));
+        }
+    }
+    job.observer.event(Event::Running {
+        units: left.len(),
+        bytes: left.iter().map(|(_, plan)| plan.bytes).sum(),
+        done: units.len() - left.len(),
+    });
+    pool.install(|| {
+        left.par_iter().with_max_len(1).try_for_each(|(unit, plan)| {
+            let within = |e: EngineError| e.within(format!("cannot write unit {unit}"));
+            run_unit(job, *unit, plan).map_err(within)
+        })
+    })
+}
+
+/// The files of a unit, in a folder of its own.
+struct UnitFolder<'a> {
+    out: &'a LocalOutput,
+    folder: String,
+}
+
+impl UnitOutput for UnitFolder<'_> {
+    fn stage(&mut self, name: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {
+        let path = format!("{}/{name}", self.folder);
+        let path = RelPath::new(&path).map_err(|error| OutputError::Write {
+            action: "create",
+            path,
+            source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
+        })?;
+        self.out.stage(&path)
+    }
+}
+
+fn run_unit(job: &UnitJob<'_>, number: u32, plan: &UnitPlan) -> Result<(), EngineError> {
+    let folder = work::staging(number);
+    let staging = work::path(&folder)?;
+    job.out.remove(&staging)?;
+    let written = write_unit(job, number, plan, &folder);
+    let receipt = match written {
+        Ok(receipt) => receipt,
+        Err(error) => {
+            // What is half written is of no use to anybody; the first error is the one to tell.
+            let _ = job.out.remove(&staging);
+            return Err(error);
+        }
+    };
+    let name = format!("{folder}/{RECEIPT}");
+    job.out.put(&work::path(&name)?, &to_json(&name, &receipt)?)?;
+    let place = work::path(&work::unit(number))?;
+    if let Err(error) = job.out.publish(&staging, &place) {
+        let published = self::receipt(job.out, job.plan, number)?;
+        job.out.remove(&staging)?;
+        // Another process was faster: a unit is published once.
+        if published.is_none() {
+            return Err(error.into());
+        }
+    }
+    job.observer.event(Event::UnitDone { unit: number });
+    Ok(())
+}
+
+fn write_unit(
+    job: &UnitJob<'_>,
+    number: u32,
+    plan: &UnitPlan,
+    folder: &str,
+) -> Result<Receipt, EngineError> {
+    let stage = Stage { sources: job.sources, limits: job.limits };
+    let rejections = work::path(&format!("{folder}/{REJECTIONS}"))?;
+    let mut rejections = RejectionLines::new(job.out, rejections);
+    let mut output = UnitFolder { out: job.out, folder: folder.to_owned() };
+    let mut writer = job.writer.begin(plan.split, &mut output)?;
+    let mut receipt = Receipt {
+        unit: number,
+        plan: job.plan.digest.clone(),
+        split: SplitWord(plan.split),
+        books: Books::default(),
+        files: UnitFiles::default(),
+        picture_bytes: 0,
+        licences: BTreeMap::new(),
+    };
+    for run in &plan.runs {
+        let mut pairs = job.catalog.pairs(run.partition as usize, run.first, run.count)?.peekable();
+        let mut read = 0;
+        while let Some(pair) = pairs.next() {
+            let pair = pair?;
+            let atom = atom_of(&pair, job.writer.grain()).map(str::to_owned);
+            let mut samples = Vec::with_capacity(1);
+            let mut take = |pair: EditPair| -> Result<(), EngineError> {
+                read += 1;
+                match stage.sample(pair)? {
+                    Ok(sample) => samples.push(sample),
+                    Err(rejection) if job.plan.terms.strict => {
+                        return Err(EngineError::Strict(Box::new(rejection)));
+                    }
+                    Err(rejection) => {
+                        receipt.books.reject(&rejection);
+                        rejections.push(&rejection)?;
+                    }
+                }
+                Ok(())
+            };
+            take(pair)?;
+            let continues = |next: &Result<EditPair, EngineError>| {
+                let of = next.as_ref().ok().and_then(|next| atom_of(next, job.writer.grain()));
+                atom.is_some() && of == atom.as_deref()
+            };
+            while let Some(pair) = pairs.next_if(continues) {
+                take(pair?)?;
+            }
+            let atom = Atom { samples };
+            writer.write(&atom).map_err(|error| failed_atom(job, &atom, error))?;
+            let bytes = enter(&mut receipt, &atom);
+            job.observer.event(Event::Moved { bytes, pairs: atom.samples.len() as u64 });
+        }
+        if read != run.count {
+            let what = format!("{read} pairs where the plan has {}", run.count);
+            let file = crate::catalog::pairs_file(run.partition as usize);
+            return Err(damaged(&file, DamagedBy::Content(what)));
+        }
+    }
+    receipt.files = writer.close()?;
+    rejections.close()?;
+    Ok(receipt)
+}
+
+/// Enters what was written, and gives its bytes.
+fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
+    let mut bytes = 0;
+    for sample in &atom.samples {
+        let Sample { pair, source, references, target, mask, .. } = sample;
+        receipt.books.of(&pair.dataset, pair.subset.as_deref()).written += 1;
+        if let Some(licence) = &pair.licence {
+            *receipt.licences.entry(licence.clone()).or_default() += 1;
+        }
+        let pictures = std::iter::once(source).chain(references).chain(target).chain(mask);
+        bytes += pictures.map(|picture| picture.payload.length()).sum::<u64>();
+    }
+    receipt.picture_bytes += bytes;
+    bytes
+}
+
+/// Says which pairs were being written, and of what file the range was that cannot be read.
+fn failed_atom(job: &UnitJob<'_>, atom: &Atom, error: FormatError) -> EngineError {
+    let ids: Vec<_> = atom.samples.iter().map(|sample| sample.pair.pair_id.as_str()).collect();
+    let mut files = Vec::new();
+    if matches!(error, FormatError::Output(OutputError::Read { .. })) {
+        for sample in &atom.samples {
+            let target = sample.pair.target.as_ref();
+            for picture in std::iter::once(&sample.pair.source).chain(target) {
+                let place = job.sources.place(picture.address.file(), &picture.name, None);
+                files.push(place.to_string());
+            }
+        }
+    }
+    let of = if files.is_empty() { String::new() } else { format!(" (from {})", files.join("; ")) };
+    EngineError::from(error).within(format!("cannot write {}{of}", ids.join(", ")))
+}

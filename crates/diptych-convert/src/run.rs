@@ -140,14 +140,16 @@ struct UnitFolder<'a> {
 }
 
 impl UnitOutput for UnitFolder<'_> {
-    fn stage(&mut self, name: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {
+    fn stage(&mut self, name: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError> {
         let path = format!("{}/{name}", self.folder);
         let path = RelPath::new(&path).map_err(|error| OutputError::Write {
             action: "create",
             path,
             source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
         })?;
-        self.out.stage(&path)
+        let mut file = self.out.stage(&path)?;
+        file.reserve(bytes);
+        Ok(file)
     }
 }
 
@@ -189,7 +191,7 @@ fn write_unit(
     let rejections = work::path(&format!("{folder}/{REJECTIONS}"))?;
     let mut rejections = RejectionLines::new(job.out, rejections);
     let mut output = UnitFolder { out: job.out, folder: folder.to_owned() };
-    let mut writer = job.writer.begin(plan.split, &mut output)?;
+    let mut writer = job.writer.begin(plan.split, plan.bytes, &mut output)?;
     let mut receipt = Receipt {
         unit: number,
         plan: job.plan.digest.clone(),

@@ -187,9 +187,9 @@ mod tests {
         let long = format!("imgedit:{}", "x".repeat(53));
         assert_eq!(key_of(&long[..60]).len(), 60);
         let key = key_of(&long);
-        assert_eq!(key, "imgedit_xxxxxxxxxxxxxxxxxx=h0a77c2bd24cf2c07f53f0a8a9e2f5f1f");
+        assert_eq!(key, "imgedit_xxxxxxxxxxxxxxxxxx=h7757e3e3ad614df9c3d54156eac34982");
         assert_eq!(pair_id_of(&key), None);
-        assert_ne!(key_of(&long), key_of(&long.replace("xx", "xX")).to_ascii_lowercase());
+        assert_ne!(key, key_of(&long.replacen('x', "X", 1)).to_ascii_lowercase());
     }
 
     #[test]

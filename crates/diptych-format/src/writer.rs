@@ -155,11 +155,11 @@ pub struct Provenance {
 
 /// Files of a unit being written.
 pub trait UnitOutput {
-    /// Begins a file under a name of the unit's own.
+    /// Begins a file under a name of the unit's own, of about so many bytes (0: not known).
     ///
     /// # Errors
     /// Those of the output.
-    fn stage(&mut self, name: &RelPath) -> Result<Box<dyn StagedFile>, OutputError>;
+    fn stage(&mut self, name: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError>;
 }
 
 /// The output as a whole, being finished.
@@ -192,13 +192,14 @@ pub trait Writer: Send + Sync {
     /// what units are cut by.
     fn overhead(&self, pair: &EditPair, pictures: u64) -> u64;
 
-    /// Begins a unit.
+    /// Begins a unit that will take about so many bytes.
     ///
     /// # Errors
     /// Those of the output.
     fn begin<'a>(
         &'a self,
         split: Split,
+        bytes: u64,
         output: &'a mut dyn UnitOutput,
     ) -> Result<Box<dyn UnitWriter + 'a>, FormatError>;
 

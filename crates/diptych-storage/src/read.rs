@@ -20,14 +20,6 @@ pub trait ReadAt: Send + Sync {
     /// Those of the system.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// The file on a local disk that holds the bytes from `offset` on, the position there, and
-    /// for how many bytes that is so: what lets the system copy without us. `None` where there is
-    /// no such file.
-    fn local_extent(&self, offset: u64) -> Option<Extent<'_>> {
-        let _ = offset;
-        None
-    }
-
     /// Fills `buffer` from `offset`.
     ///
     /// # Errors
@@ -46,17 +38,6 @@ pub trait ReadAt: Send + Sync {
         }
         Ok(())
     }
-}
-
-/// A stretch of a local file: see [`ReadAt::local_extent`].
-#[derive(Debug, Clone, Copy)]
-pub struct Extent<'a> {
-    /// The file.
-    pub file: &'a File,
-    /// Position of the asked-for byte in it.
-    pub offset: u64,
-    /// Bytes from there on that follow each other in this file.
-    pub length: u64,
 }
 
 /// One file of a local disk.
@@ -90,10 +71,6 @@ impl ReadAt for LocalFile {
     #[cfg(windows)]
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
-    }
-
-    fn local_extent(&self, offset: u64) -> Option<Extent<'_>> {
-        Some(Extent { file: &self.file, offset, length: self.length.checked_sub(offset)? })
     }
 }
 
@@ -160,11 +137,6 @@ impl ReadAt for Pieces {
             None => Ok(0),
         }
     }
-
-    fn local_extent(&self, offset: u64) -> Option<Extent<'_>> {
-        let (within, piece) = self.piece_at(offset)?;
-        piece.local_extent(within)
-    }
 }
 
 /// Reads from a position on, as a stream.
@@ -203,7 +175,7 @@ mod tests {
                 .collect();
             let joined = Pieces::new(pieces);
             assert_eq!(ReadAt::len(&joined), 256);
-            for start in 0..256_u8 {
+            for start in 0..=255_u8 {
                 let mut found = vec![0; 256 - usize::from(start)];
                 joined.read_exact_at(u64::from(start), &mut found).unwrap();
                 assert_eq!(found, &whole[usize::from(start)..]);

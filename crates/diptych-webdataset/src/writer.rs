@@ -59,9 +59,10 @@ impl Writer for ShardWriter {
     fn begin<'a>(
         &'a self,
         _: Split,
+        bytes: u64,
         output: &'a mut dyn UnitOutput,
     ) -> Result<Box<dyn UnitWriter + 'a>, FormatError> {
-        Ok(Box::new(Shard { output, file: None, samples: 0, fields: BTreeMap::new() }))
+        Ok(Box::new(Shard { output, bytes, file: None, samples: 0, fields: BTreeMap::new() }))
     }
 
     fn finish(
@@ -93,6 +94,8 @@ fn shard_name(split: Split, index: usize, count: usize) -> String {
 
 struct Shard<'a> {
     output: &'a mut dyn UnitOutput,
+    /// About how many will come.
+    bytes: u64,
     /// Begun with the first sample: a shard without any is never made.
     file: Option<Box<dyn StagedFile>>,
     samples: u64,
@@ -143,7 +146,7 @@ impl Shard<'_> {
         })?;
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(self.output.stage(&path(SHARD)?)?),
+            none => none.insert(self.output.stage(&path(SHARD)?, self.bytes)?),
         };
         file.write(header.as_bytes())?;
         of.write_to(file.as_mut())?;

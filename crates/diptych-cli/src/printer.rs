@@ -129,10 +129,10 @@ impl Printer {
 impl Observer for Printer {
     fn event(&self, event: Event) {
         match event {
-            Event::Source { label, format, reason } => {
-                if self.level == Level::Verbose && !reason.is_empty() {
-                    self.say(&format!("{label} is read as {format}: {reason}"));
-                }
+            Event::Source { label, format, reason }
+                if self.level == Level::Verbose && !reason.is_empty() =>
+            {
+                self.say(&format!("{label} is read as {format}: {reason}"));
             }
             Event::Indexing { partitions } => {
                 self.begin_bar(
@@ -160,10 +160,8 @@ impl Observer for Printer {
                     bar.inc(bytes);
                 }
             }
-            Event::UnitDone { unit } => {
-                if self.level == Level::Verbose {
-                    self.say(&format!("unit {unit} is written"));
-                }
+            Event::UnitDone { unit } if self.level == Level::Verbose => {
+                self.say(&format!("unit {unit} is written"));
             }
             Event::Finishing => self.end_bar(),
             _ => {}

@@ -213,7 +213,7 @@ fn write_unit(
                 match stage.sample(pair)? {
                     Ok(sample) => samples.push(sample),
                     Err(rejection) if job.plan.terms.strict => {
-                        return Err(EngineError::Strict(Box::new(rejection)));
+                        return Err(EngineError::Strict(rejection));
                     }
                     Err(rejection) => {
                         receipt.books.reject(&rejection);

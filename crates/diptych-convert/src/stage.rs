@@ -9,8 +9,9 @@ use diptych_format::{Payload, Rejection, Sample};
 use diptych_pixels::{
     DecodeLimits, Head, MaskError, Probed, is_normal_form, normalise, probe_at, probe_head,
 };
-use diptych_schema::{Address, EditPair, Mask, MaskPart, MediaType, Picture};
+use diptych_schema::{Address, EditPair, Edited, Mask, MaskPart, MediaType, Picture, Reference};
 use diptych_storage::Limits;
+use diptych_storage::text::printable;
 
 use crate::error::EngineError;
 use crate::source::Sources;
@@ -26,7 +27,15 @@ pub(crate) struct Stage<'a> {
     pub(crate) limits: Limits,
 }
 
-/// Why a pair cannot be written.
+/// Why a step does not give what it should.
+enum Halt {
+    /// The pair's data are at fault.
+    Fault(Box<Fault>),
+    /// The bytes cannot be had; the pair itself is not at fault.
+    Failed(EngineError),
+}
+
+/// What is wrong with a pair's data, and where.
 struct Fault {
     kind: &'static str,
     cause: String,
@@ -35,66 +44,55 @@ struct Fault {
     offset: Option<u64>,
 }
 
-/// A step that may find the pair's data at fault, or fail.
-type Step<T> = Result<Result<T, Fault>, EngineError>;
+impl From<EngineError> for Halt {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(error)
+    }
+}
 
 impl Stage<'_> {
     /// A pair as a sample, or why it cannot be one. That depends on the bytes alone.
     ///
     /// # Errors
     /// What keeps the bytes from being read: the pair itself is not at fault.
-    pub(crate) fn sample(&self, pair: EditPair) -> Result<Result<Sample, Rejection>, EngineError> {
-        Ok(match self.pictures(&pair)? {
+    pub(crate) fn sample(
+        &self,
+        pair: EditPair,
+    ) -> Result<Result<Sample, Box<Rejection>>, EngineError> {
+        match self.pictures(&pair) {
             Ok(Pictures { source, references, target, mask }) => {
                 let key = key_of(&pair.pair_id);
-                Ok(Sample { pair, key, source, references, target, mask })
+                Ok(Ok(Sample { pair, key, source, references, target, mask }))
             }
-            Err(Fault { kind, cause, file, name, offset }) => Err(Rejection {
-                kind: kind.to_owned(),
-                cause,
-                at: self.sources.place(file, &name, offset),
-                dataset: pair.dataset,
-                subset: pair.subset,
-                pair_id: Some(pair.pair_id),
-                native: pair.native,
-            }),
+            Err(Halt::Failed(error)) => Err(error),
+            Err(Halt::Fault(fault)) => {
+                let Fault { kind, cause, file, name, offset } = *fault;
+                Ok(Err(Box::new(Rejection {
+                    kind: kind.to_owned(),
+                    cause,
+                    at: self.sources.place(file, &name, offset),
+                    dataset: pair.dataset,
+                    subset: pair.subset,
+                    pair_id: Some(pair.pair_id),
+                    native: pair.native,
+                })))
+            }
+        }
+    }
+
+    fn pictures(&self, pair: &EditPair) -> Result<Pictures, Halt> {
+        let reference = |of: &Reference| self.picture(&of.picture, of.role.clone());
+        let references: Result<Vec<_>, _> = pair.references.iter().map(reference).collect();
+        Ok(Pictures {
+            source: self.picture(&pair.source, None)?,
+            references: references?,
+            target: pair.target.as_ref().map(|target| self.picture(target, None)).transpose()?,
+            mask: pair.mask.as_ref().map(|mask| self.mask(mask)).transpose()?,
         })
     }
 
-    fn pictures(&self, pair: &EditPair) -> Step<Pictures> {
-        let source = match self.picture(&pair.source, None)? {
-            Ok(source) => source,
-            Err(fault) => return Ok(Err(fault)),
-        };
-        let mut references = Vec::with_capacity(pair.references.len());
-        for reference in &pair.references {
-            match self.picture(&reference.picture, reference.role.clone())? {
-                Ok(picture) => references.push(picture),
-                Err(fault) => return Ok(Err(fault)),
-            }
-        }
-        let target = match &pair.target {
-            None => None,
-            Some(target) => match self.picture(target, None)? {
-                Ok(target) => Some(target),
-                Err(fault) => return Ok(Err(fault)),
-            },
-        };
-        let mask = match &pair.mask {
-            None => None,
-            Some(mask) => match self.mask(mask)? {
-                Ok(mask) => Some(mask),
-                Err(fault) => return Ok(Err(fault)),
-            },
-        };
-        Ok(Ok(Pictures { source, references, target, mask }))
-    }
-
-    fn picture(&self, picture: &Picture, role: Option<String>) -> Step<WrittenPicture> {
-        let payload = match self.payload(picture)? {
-            Ok(payload) => payload,
-            Err(fault) => return Ok(Err(fault)),
-        };
+    fn picture(&self, picture: &Picture, role: Option<String>) -> Result<WrittenPicture, Halt> {
+        let payload = self.payload(picture)?;
         let known = match (picture.media_type, picture.width, picture.height) {
             (Some(media_type), Some(width), Some(height)) => {
                 Some(Probed { media_type, width, height })
@@ -102,14 +100,14 @@ impl Stage<'_> {
             _ => self.probe(picture, &payload)?,
         };
         let Some(Probed { media_type, width, height }) = known else {
-            let cause = "its bytes are those of no known picture".to_owned();
-            return Ok(Err(fault("unknown_picture_type", cause, picture)));
+            let cause = "its bytes are those of no known picture";
+            return Err(fault("unknown_picture_type", cause, picture));
         };
         let name = picture.name.clone();
-        Ok(Ok(WrittenPicture { name, role, media_type, width, height, payload }))
+        Ok(WrittenPicture { name, role, media_type, width, height, payload })
     }
 
-    fn payload(&self, picture: &Picture) -> Step<Payload> {
+    fn payload(&self, picture: &Picture) -> Result<Payload, Halt> {
         let payload = match &picture.address {
             Address::Range { file, offset, length } => {
                 Payload::Range { file: self.sources.file(*file)?, offset: *offset, length: *length }
@@ -118,13 +116,13 @@ impl Stage<'_> {
             Address::Cell { .. } | Address::Url { .. } => {
                 let kind = picture.address.kind();
                 let cause = format!("its bytes are not on this disk: a {kind} cannot be fetched");
-                return Ok(Err(fault("unreachable_picture", cause, picture)));
+                return Err(fault("unreachable_picture", &cause, picture));
             }
         };
         if payload.length() == 0 {
-            return Ok(Err(fault("empty_picture", "0 bytes".to_owned(), picture)));
+            return Err(fault("empty_picture", "0 bytes", picture));
         }
-        Ok(Ok(payload))
+        Ok(payload)
     }
 
     fn probe(&self, picture: &Picture, payload: &Payload) -> Result<Option<Probed>, EngineError> {
@@ -147,82 +145,66 @@ impl Stage<'_> {
     }
 
     /// The mask in its written form: as it is where it is so already, else made anew.
-    fn mask(&self, mask: &Mask) -> Step<WrittenPicture> {
+    fn mask(&self, mask: &Mask) -> Result<WrittenPicture, Halt> {
         let mut parts = Vec::with_capacity(mask.parts.len());
-        let mut name = None;
         for part in &mask.parts {
-            let MaskPart::Picture(picture) = part else {
-                let fault = Fault {
-                    kind: "unsupported_mask",
-                    cause: "a mask of run lengths cannot be drawn".to_owned(),
-                    file: None,
-                    name: "mask".to_owned(),
-                    offset: None,
-                };
-                return Ok(Err(fault));
-            };
-            let payload = match self.payload(picture)? {
-                Ok(payload) => payload,
-                Err(fault) => return Ok(Err(fault)),
-            };
-            name.get_or_insert(picture);
-            parts.push((picture, payload));
+            match part {
+                MaskPart::Picture(picture) => parts.push((picture, self.payload(picture)?)),
+                MaskPart::RunLength { .. } => {
+                    return Err(no_mask("a mask of run lengths cannot be drawn"));
+                }
+            }
         }
-        let Some(first) = name else {
-            let fault = Fault {
-                kind: "unsupported_mask",
-                cause: MaskError::NoParts.to_string(),
-                file: None,
-                name: "mask".to_owned(),
-                offset: None,
-            };
-            return Ok(Err(fault));
+        let (first, payload) = match parts.as_slice() {
+            [] => return Err(no_mask("a mask without parts")),
+            [(first, payload), ..] => (*first, payload),
         };
-        if let [(picture, payload)] = parts.as_slice()
-            && let Some(written) = self.mask_as_it_is(picture, payload, mask)?
+        if parts.len() == 1
+            && let Some(written) = self.mask_as_it_is(first, payload, mask)?
         {
-            return Ok(Ok(written));
+            return Ok(written);
         }
+        let made = self.mask_made(&parts, mask.edited, first)?;
+        let Head::Known(Probed { media_type, width, height }) =
+            probe_head(&made, made.len() as u64)
+        else {
+            return Err(fault("broken_mask", "it has no size", first));
+        };
+        let (name, payload) = (first.name.clone(), Payload::Bytes(made));
+        Ok(WrittenPicture { name, role: None, media_type, width, height, payload })
+    }
+
+    /// The parts of a mask united and brought to the written form.
+    fn mask_made(
+        &self,
+        parts: &[(&Picture, Payload)],
+        edited: Edited,
+        first: &Picture,
+    ) -> Result<Arc<[u8]>, Halt> {
         let mut bytes = Vec::with_capacity(parts.len());
-        for (picture, payload) in &parts {
+        for (picture, payload) in parts {
             if payload.length() > self.limits.picture_bytes {
                 let limit = self.limits.picture_bytes;
                 let cause = format!("{} bytes, the limit is {limit}", payload.length());
-                return Ok(Err(fault("mask_too_large", cause, picture)));
+                return Err(fault("mask_too_large", &cause, picture));
             }
             bytes.push(self.bytes(picture, payload)?);
         }
         let limits = DecodeLimits { pixels: self.limits.pixels, bytes: self.limits.picture_bytes };
         let slices: Vec<&[u8]> = bytes.iter().map(AsRef::as_ref).collect();
-        let made: Arc<[u8]> = match normalise(&slices, mask.edited, limits) {
-            Ok(made) => made.into(),
-            Err(error) => {
-                let kind = match error {
-                    MaskError::TooManyPixels { .. } | MaskError::TooManyBytes { .. } => {
-                        "mask_too_large"
-                    }
-                    MaskError::UnsupportedType { .. } | MaskError::Animated { .. } => {
-                        "unsupported_mask"
-                    }
-                    MaskError::NotAPicture { .. } => "unknown_picture_type",
-                    MaskError::SizesDiffer { .. } => "mask_sizes_differ",
-                    _ => "broken_mask",
-                };
-                return Ok(Err(fault(kind, with_sources(&error), first)));
-            }
-        };
-        Ok(match probe_head(&made, made.len() as u64) {
-            Head::Known(Probed { media_type, width, height }) => Ok(WrittenPicture {
-                name: first.name.clone(),
-                role: None,
-                media_type,
-                width,
-                height,
-                payload: Payload::Bytes(made),
-            }),
-            Head::NeedsMore | Head::Unknown => {
-                Err(fault("broken_mask", "it has no size".to_owned(), first))
-            }
+        normalise(&slices, edited, limits).map(Arc::from).map_err(|error| {
+            let kind = match error {
+                MaskError::TooManyPixels { .. } | MaskError::TooManyBytes { .. } => {
+                    "mask_too_large"
+                }
+                MaskError::UnsupportedType { .. } | MaskError::Animated { .. } => {
+                    "unsupported_mask"
+                }
+                MaskError::NotAPicture { .. } => "unknown_picture_type",
+                MaskError::SizesDiffer { .. } => "mask_sizes_differ",
+                _ => "broken_mask",
+            };
+            fault(kind, &with_sources(&error), first)
         })
     }
 
@@ -235,10 +217,9 @@ impl Stage<'_> {
     ) -> Result<Option<WrittenPicture>, EngineError> {
         let small = payload.length() <= SMALL_MASK;
         let bytes: Arc<[u8]> = match payload {
-            Payload::Range { file, offset, length } if !small => {
+            Payload::Range { file, offset, .. } if !small => {
                 let mut head = [0; MASK_HEAD];
-                let n = MASK_HEAD.min(usize::try_from(*length).unwrap_or(MASK_HEAD));
-                let read = file.read_exact_at(*offset, head.get_mut(..n).unwrap_or_default());
+                let read = file.read_exact_at(*offset, &mut head);
                 read.map_err(|source| self.read_error(picture, source))?;
                 Arc::from(head.as_slice())
             }
@@ -277,13 +258,20 @@ struct Pictures {
     mask: Option<WrittenPicture>,
 }
 
-fn fault(kind: &'static str, cause: String, picture: &Picture) -> Fault {
+fn fault(kind: &'static str, cause: &str, picture: &Picture) -> Halt {
     let offset = match picture.address {
         Address::Range { offset, .. } => Some(offset),
         _ => None,
     };
     let (file, name) = (picture.address.file(), picture.name.clone());
-    Fault { kind, cause: format!("{name}: {cause}"), file, name, offset }
+    let cause = format!("{}: {cause}", printable(name.as_bytes()));
+    Halt::Fault(Box::new(Fault { kind, cause, file, name, offset }))
+}
+
+/// A mask that is no picture, or nothing.
+fn no_mask(cause: &str) -> Halt {
+    let (kind, cause, name) = ("unsupported_mask", cause.to_owned(), "mask".to_owned());
+    Halt::Fault(Box::new(Fault { kind, cause, file: None, name, offset: None }))
 }
 
 /// An error and what is behind it, in one line.

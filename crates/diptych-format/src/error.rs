@@ -58,7 +58,7 @@ pub enum FormatError {
     #[error("cannot read {at}")]
     Read {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// What the system said.
         #[source]
         source: io::Error,
@@ -67,7 +67,7 @@ pub enum FormatError {
     #[error("{at}: {what}")]
     Malformed {
         /// Where.
-        at: Place,
+        at: Box<Place>,
         /// What is wrong.
         what: String,
     },

@@ -35,6 +35,27 @@ pub(crate) struct PictureFault {
     pub(crate) offset: Option<u64>,
 }
 
+/// Why a picture is not found.
+#[derive(Debug)]
+pub(crate) enum NotFound {
+    /// The release does not have it, or not so that it can be used.
+    Fault(Box<PictureFault>),
+    /// The release cannot be read.
+    Failed(FormatError),
+}
+
+impl From<FormatError> for NotFound {
+    fn from(error: FormatError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<PictureFault> for NotFound {
+    fn from(fault: PictureFault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
 pub(crate) struct Archives {
     tree: Arc<dyn ReadTree>,
     label: String,
@@ -101,33 +122,28 @@ impl Archives {
     }
 
     /// The picture that a row names.
-    pub(crate) fn find(
-        &self,
-        name: &PictureName,
-    ) -> Result<Result<Picture, PictureFault>, FormatError> {
+    pub(crate) fn find(&self, name: &PictureName) -> Result<Picture, NotFound> {
         if ["http://", "https://"].iter().any(|scheme| name.file.starts_with(scheme)) {
             let address = Address::Url { url: name.file.clone(), sha256: None };
-            return Ok(Ok(unprobed(&name.file, address)));
+            return Ok(unprobed(&name.file, address));
         }
         let Some(archive) = &name.archive else { return self.find_anywhere(&name.file) };
         let Some(number) = self.archive(archive) else {
             // A copy whose archives were unpacked still has the picture.
-            return Ok(match self.find_loose(&name.file)? {
-                Some(found) => found,
-                None => Err(PictureFault {
-                    kind: "missing_shard",
-                    cause: format!("{} is not there", printable(archive.as_bytes())),
-                    file: Some(archive.clone()),
-                    member: name.file.clone(),
-                    offset: None,
-                }),
-            });
+            let missing = || PictureFault {
+                kind: "missing_shard",
+                cause: format!("{} is not there", printable(archive.as_bytes())),
+                file: Some(archive.clone()),
+                member: name.file.clone(),
+                offset: None,
+            };
+            return self.find_loose(&name.file)?.ok_or_else(|| missing().into());
         };
         let index = self.index(number)?;
-        Ok(match index.get(member_name(&name.file)) {
-            Some(entry) => self.picture(&name.file, number, &entry),
-            None => Err(self.not_found(&name.file, number, &index)),
-        })
+        match index.get(member_name(&name.file)) {
+            Some(entry) => Ok(self.picture(&name.file, number, &entry)?),
+            None => Err(self.not_found(&name.file, number, &index).into()),
+        }
     }
 
     /// An archive by the path that rows give, or by its name alone in a copy that has it elsewhere.
@@ -148,7 +164,10 @@ impl Archives {
     }
 
     fn read_error(&self, number: u32, source: io::Error) -> FormatError {
-        FormatError::Read { at: Place::file(&self.label, &self.path_text(number)), source }
+        FormatError::Read {
+            at: Box::new(Place::file(&self.label, &self.path_text(number))),
+            source,
+        }
     }
 
     fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, FormatError> {
@@ -316,7 +335,7 @@ impl Archives {
     }
 
     /// A picture of which only a path is known.
-    fn find_anywhere(&self, name: &str) -> Result<Result<Picture, PictureFault>, FormatError> {
+    fn find_anywhere(&self, name: &str) -> Result<Picture, NotFound> {
         if let Some(found) = self.find_loose(name)? {
             return Ok(found);
         }
@@ -332,11 +351,11 @@ impl Archives {
             for number in everywhere.get(&hash(wanted)).into_iter().flatten() {
                 let index = self.index(*number)?;
                 if let Some(entry) = index.get(wanted) {
-                    return Ok(self.picture(name, *number, &entry));
+                    return Ok(self.picture(name, *number, &entry)?);
                 }
             }
         }
-        Ok(Err(PictureFault {
+        Err(NotFound::from(PictureFault {
             kind: "missing_member",
             cause: format!("{}: no file and in no archive", printable(name.as_bytes())),
             file: None,
@@ -356,7 +375,7 @@ impl Archives {
     }
 
     /// A picture that lies loose in the copy, by the longest end of its path that is there.
-    fn find_loose(&self, name: &str) -> Result<Option<Result<Picture, PictureFault>>, FormatError> {
+    fn find_loose(&self, name: &str) -> Result<Option<Picture>, NotFound> {
         if self.files.len() == self.archive_count {
             return Ok(None);
         }
@@ -381,7 +400,7 @@ impl Archives {
             kind: MemberKind::File,
             note,
         };
-        Ok(Some(self.picture(name, number, &entry)))
+        Ok(Some(self.picture(name, number, &entry)?))
     }
 }
 

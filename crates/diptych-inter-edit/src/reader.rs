@@ -14,7 +14,7 @@ use diptych_storage::rows::{Ending, RowEvent, Rows};
 use diptych_storage::{Limits, ReadTree};
 
 use crate::NAME;
-use crate::archives::{Archives, PictureFault};
+use crate::archives::{Archives, NotFound, PictureFault};
 use crate::layout::{Layout, MANIFEST, Manifest, Metadata, shard_holds};
 use crate::wire::{self, BoundingBox, PictureName, Row, RowFault};
 
@@ -37,7 +37,7 @@ impl InterEditReader {
             Layout::of(tree.as_ref(), label);
         if metadata.is_empty() {
             return Err(FormatError::Malformed {
-                at: Place { source: label.to_owned(), ..Place::default() },
+                at: Box::new(Place { source: label.to_owned(), ..Place::default() }),
                 what: "no metadata: no metadata/*.jsonl.gz, and no .jsonl.gz, .jsonl or .json \
                        at the root"
                     .to_owned(),
@@ -103,14 +103,16 @@ impl Reader for InterEditReader {
 
     fn read(&self, partition: usize) -> Result<Box<dyn Edits + '_>, FormatError> {
         let metadata = self.metadata.get(partition).ok_or_else(|| FormatError::Malformed {
-            at: Place { source: self.label.clone(), ..Place::default() },
+            at: Box::new(Place { source: self.label.clone(), ..Place::default() }),
             what: format!("there is no partition {partition}"),
         })?;
         let Some(path) = &metadata.file else {
             return Ok(Box::new(MissingShard { reader: self, metadata, told: false }));
         };
-        let read =
-            |source| FormatError::Read { at: Place::file(&self.label, &metadata.path), source };
+        let read = |source| FormatError::Read {
+            at: Box::new(Place::file(&self.label, &metadata.path)),
+            source,
+        };
         let file = self.tree.open(path).map_err(read)?;
         let rows = Rows::open(file, &self.limits).map_err(read)?;
         Ok(Box::new(MetadataRows { reader: self, metadata, rows, ended: false }))
@@ -181,7 +183,7 @@ impl Edits for MetadataRows<'_> {
         }
         let Self { reader, metadata, rows, .. } = self;
         let place = Place::file(&reader.label, &metadata.path);
-        let read = |source| FormatError::Read { at: place.clone(), source };
+        let read = |source| FormatError::Read { at: Box::new(place.clone()), source };
         match rows.next_row().map_err(read)? {
             Some(RowEvent::Row(row)) => {
                 let at = Place { row: Some(row.number), offset: Some(row.offset), ..place.clone() };
@@ -199,7 +201,7 @@ impl Edits for MetadataRows<'_> {
             }
             None => {
                 self.ended = true;
-                Ok(self.ending(place))
+                Ok(self.ending(&place))
             }
         }
     }
@@ -208,7 +210,7 @@ impl Edits for MetadataRows<'_> {
 impl MetadataRows<'_> {
     /// What the end of the file means: rows that are lost are rejected as one edit, since nobody
     /// knows how many they are.
-    fn ending(&self, place: Place) -> Option<Edit> {
+    fn ending(&self, place: &Place) -> Option<Edit> {
         let lost = |cause: String, row: Option<u64>, offset: u64| {
             let at = Place { row, offset: Some(offset), ..place.clone() };
             let kind = "cut_metadata";
@@ -300,38 +302,38 @@ impl InterEditReader {
         };
         let pair_id = pair_id(metadata, row.id.as_deref(), number);
         let native = native(String::from_utf8_lossy(bytes).trim());
-        Ok(match self.pictures(&row)? {
-            Ok(pictures) => Edit::Pair(Box::new(pair(metadata, pair_id, row, pictures, native))),
-            Err(PictureFault { kind, cause, file, member, offset }) => {
-                // Where the picture is not, rather than where the row is.
-                let at = Place { file: file.or(at.file), member: Some(member), offset, ..at };
-                rejected(Fault { kind, cause, at, pair_id: Some(pair_id), native: Some(native) })
+        match self.pictures(&row) {
+            Ok(pictures) => {
+                Ok(Edit::Pair(Box::new(pair(metadata, pair_id, row, pictures, native))))
             }
-        })
+            Err(NotFound::Failed(error)) => Err(error),
+            Err(NotFound::Fault(fault)) => {
+                let PictureFault { kind, cause, file, member, offset } = *fault;
+                // Where the picture should be, rather than where the row is: the row is there in
+                // the native record.
+                let at = match file {
+                    Some(file) => {
+                        Place { member: Some(member), offset, ..Place::file(&self.label, &file) }
+                    }
+                    None => at,
+                };
+                let (pair_id, native) = (Some(pair_id), Some(native));
+                Ok(rejected(Fault { kind, cause, at, pair_id, native }))
+            }
+        }
     }
 
-    fn pictures(&self, row: &Row) -> Result<Result<Pictures, PictureFault>, FormatError> {
-        let (sources, samples) = (self.manifest.source_per_shard, self.manifest.samples_per_shard);
-        let (source_shards, sample_shards) =
-            (self.manifest.num_source_shards, self.manifest.num_sample_shards);
-        let source = named(&row.source, ("source", row.source_number, sources, source_shards));
-        let source = match self.archives.find(&source)? {
-            Ok(source) => source,
-            Err(fault) => return Ok(Err(fault)),
-        };
-        let asset = |name| named(name, ("asset", row.sample_number, samples, sample_shards));
-        let target = match self.archives.find(&asset(&row.target))? {
-            Ok(target) => target,
-            Err(fault) => return Ok(Err(fault)),
-        };
-        let mask = match row.mask.as_ref().map(|mask| self.archives.find(&asset(mask))) {
-            None => None,
-            Some(found) => match found? {
-                Ok(mask) => Some(mask),
-                Err(fault) => return Ok(Err(fault)),
-            },
-        };
-        Ok(Ok(Pictures { source, target, mask }))
+    fn pictures(&self, row: &Row) -> Result<Pictures, NotFound> {
+        let Manifest { source_per_shard, samples_per_shard, .. } = self.manifest;
+        let Manifest { num_source_shards, num_sample_shards, .. } = self.manifest;
+        let source = ("source", row.source_number, source_per_shard, num_source_shards);
+        let asset = ("asset", row.sample_number, samples_per_shard, num_sample_shards);
+        let find = |name, shard| self.archives.find(&named(name, shard));
+        Ok(Pictures {
+            source: find(&row.source, source)?,
+            target: find(&row.target, asset)?,
+            mask: row.mask.as_ref().map(|mask| find(mask, asset)).transpose()?,
+        })
     }
 }
 
@@ -378,7 +380,7 @@ fn pair(
     match &row.instruction {
         Some(instruction) => labels.extend(crate::text::labels(instruction)),
         None => {
-            labels.push(Label { name: "instruction_empty".to_owned(), value: "true".to_owned() })
+            labels.push(Label { name: "instruction_empty".to_owned(), value: "true".to_owned() });
         }
     }
     let edit_box = match row.bounding_box {

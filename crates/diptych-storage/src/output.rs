@@ -397,7 +397,8 @@ mod tests {
                 staged.write(b"between").unwrap();
                 expected.extend_from_slice(b"between");
                 staged.copy_range(from, offset, length).unwrap();
-                let (offset, length) = (offset as usize, length as usize);
+                let number = |n| usize::try_from(n).unwrap();
+                let (offset, length) = (number(offset), number(length));
                 expected.extend_from_slice(&data[offset..offset + length]);
                 assert_eq!(staged.position(), expected.len() as u64);
             }

@@ -1,0 +1,9 @@
+//! What the tests share.
+
+#![allow(dead_code, reason = "each file of tests uses its part of this")]
+
+pub(crate) mod folder;
+pub(crate) mod job;
+pub(crate) mod made;
+pub(crate) mod release;
+pub(crate) mod shards;

@@ -84,6 +84,8 @@ fn place(part: &str) -> (usize, usize, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diptych_format::UnitFiles;
+    use diptych_format::writer::UnitFile;
 
     #[test]
     fn parts_stand_by_role_and_number() {
@@ -109,5 +111,53 @@ mod tests {
                 "mask.png"
             ]
         );
+    }
+
+    /// A set in which some pairs lack what others have, and one split is plain only.
+    fn mixed() -> Vec<FinishedUnit> {
+        let unit = |unit, split, bytes, samples, fields: &[(&str, u64)]| FinishedUnit {
+            unit,
+            split,
+            files: UnitFiles {
+                files: vec![UnitFile { name: "shard.tar".to_owned(), bytes, samples }],
+                fields: fields.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
+            },
+        };
+        let plain = [("source.png", 6), ("target.png", 6)];
+        vec![
+            unit(0, Split::Train, 61_440, 10, &[("source.png", 10), ("target.png", 10)]),
+            unit(
+                1,
+                Split::Train,
+                61_440,
+                10,
+                &[
+                    ("mask.png", 7),
+                    ("reference0.png", 6),
+                    ("reference1.png", 3),
+                    ("source.jpg", 5),
+                    ("source.png", 5),
+                    ("target.png", 10),
+                ],
+            ),
+            unit(2, Split::Val, 30_720, 6, &plain),
+            unit(3, Split::Test, 30_720, 4, &plain),
+        ]
+    }
+
+    #[test]
+    fn the_head_declares_the_union_of_all_fields() {
+        let card = card(&mixed(), &Provenance::default());
+        let (head, _) = card.split_once("\n# Edit pairs").unwrap();
+        assert_eq!(head, include_str!("card_head.golden.yaml"));
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_told_and_declared_as_no_field() {
+        let mut units = mixed();
+        units[0].files.fields.insert(NOT_FINITE.to_owned(), 3);
+        let card = card(&units, &Provenance::default());
+        assert!(card.contains("\n3 numbers were not finite and are null.\n"));
+        assert!(!card.contains("name: not finite"));
     }
 }

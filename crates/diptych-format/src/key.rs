@@ -6,7 +6,8 @@
 //!
 //! - letters, digits and `-` stay as they are, `:` becomes `_`, and `_` becomes `__`;
 //! - every other byte becomes `=` and two lower-case hexadecimal digits, and so does a `:` beside
-//!   a `:` or `_`, which could not be told from `__`;
+//!   a `:` or `_`, which could not be told from `__`, and a `_` at the start: `datasets` takes a
+//!   member whose name begins with `__` for a hidden one and passes over it in silence;
 //! - where there are upper-case letters, `=k` and a hexadecimal number follow whose bit N says
 //!   that letter N (of all ASCII letters of the id, from 0) is one;
 //! - what would be longer keeps its first 26 bytes, and `=h` and 32 hexadecimal digits of the
@@ -36,6 +37,7 @@ pub fn key_of(pair_id: &str) -> String {
                 push_escape(&mut key, byte);
             }
             b':' => key.push('_'),
+            b'_' if i == 0 => push_escape(&mut key, byte),
             b'_' => key.push_str("__"),
             _ if byte.is_ascii_alphanumeric() || byte == b'-' => {
                 upper.see(byte);
@@ -173,6 +175,7 @@ mod tests {
             ("a::b", "a=3a=3ab"),
             ("a:_b", "a=3a__b"),
             ("a_:b", "a__=3ab"),
+            ("__meta__", "=5f__meta____"),
             ("移除", "=e7=a7=bb=e9=99=a4"),
             ("", ""),
         ];
@@ -194,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_none() {
-        for key in ["a.b", "a b", "=", "=4", "=zz", "=41=k0", "a=kf", "=ff", "a=h00"] {
+        for key in ["a.b", "a b", "__a", "=", "=4", "=zz", "=41=k0", "a=kf", "=ff", "a=h00"] {
             assert_eq!(pair_id_of(key), None, "{key}");
         }
     }
@@ -210,6 +213,7 @@ mod tests {
             let key = key_of(&id);
             prop_assert!(key.len() <= KEY_BYTES);
             prop_assert!(key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_=".contains(&b)));
+            prop_assert!(!key.starts_with("__"));
             if !key.contains("=h") {
                 prop_assert_eq!(pair_id_of(&key), Some(id.clone()));
                 // A file system that folds case loses nothing.

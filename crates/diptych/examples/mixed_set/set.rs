@@ -271,7 +271,7 @@ fn dress_values(told: &mut Told, j: usize) {
             "scores",
             json!([
                 {"name": "aesthetic", "value": aesthetic},
-                {"name": "clip", "value": if j % 2 == 0 { 1.0 } else { 0.31 }},
+                {"name": "clip", "value": if j % 2 == 1 { 1.0 } else { 0.31 }},
                 {"name": "gpt.prompt_compliance", "value": 4.0},
                 {"name": "huge", "value": f64::MAX},
                 {"name": "large", "value": 1e22},

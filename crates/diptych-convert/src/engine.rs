@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use diptych_format::options::Assignment;
-use diptych_format::{Format, Options, Probe, Writer};
+use diptych_format::{Format, FormatError, Options, Probe, Writer};
 use diptych_storage::Limits;
 use diptych_storage::output::{LocalOutput, Lock, WriteTree, free_space};
 
@@ -19,7 +19,7 @@ use crate::report::{Book, Report};
 use crate::request::{Request, SourceRequest, Terms};
 use crate::run::{UnitJob, pool, run_units};
 use crate::source::{OpenSource, Sources, format_named, open_sources, values};
-use crate::work::{self, CATALOG, LOCK, REPORT, TERMS, WORK, get_json, put_json};
+use crate::work::{self, CATALOG, LOCK, PLAN, PUBLISHING, REPORT, TERMS, WORK, get_json, put_json};
 
 /// The engine over a list of formats.
 #[derive(Clone, Copy)]
@@ -207,6 +207,10 @@ impl Engine {
         let sources = self.open(request, observer)?;
         check_output(&request.out, &request.sources)?;
         let out = LocalOutput::new(&request.out, request.durable);
+        if out.exists(&work::path(TERMS)?) {
+            // A conversion was begun here, and may be gone on with.
+            return Err(EngineError::NotEmpty { path: request.out.display().to_string() });
+        }
         let _lock = lock(&out)?;
         out.remove(&work::path(CATALOG)?)?;
         let made = write_catalog(&index_job(request, &sources, observer), &out, CATALOG);
@@ -292,7 +296,13 @@ impl Engine {
         let out = LocalOutput::new(&request.out, request.durable);
         let begun = Begun { _lock: lock(&out)?, out, writer };
         match get_json::<Terms>(&begun.out, TERMS)? {
-            None => put_json(&begun.out, TERMS, &terms)?,
+            None => {
+                // Whatever lies here was not begun by a conversion, or not far enough to count.
+                for left in [CATALOG, PLAN] {
+                    begun.out.remove(&work::path(left)?)?;
+                }
+                put_json(&begun.out, TERMS, &terms)?;
+            }
             Some(earlier) if earlier != terms => {
                 let path = request.out.display().to_string();
                 let differences = terms.differences(&earlier);
@@ -381,7 +391,11 @@ fn give_up<T>(error: EngineError, out: &LocalOutput) -> Result<T, EngineError> {
     fn is_final(error: &EngineError) -> bool {
         match error {
             EngineError::Within { source, .. } => is_final(source),
-            EngineError::Strict(_) | EngineError::SameId { .. } | EngineError::Format(_) => true,
+            EngineError::Strict(_) | EngineError::SameId { .. } => true,
+            // What is wrong with the disk may be mended, and what is done is kept.
+            EngineError::Format(error) => {
+                !matches!(error, FormatError::Output(_) | FormatError::Read { .. })
+            }
             _ => false,
         }
     }
@@ -417,17 +431,19 @@ fn check_output(out: &Path, sources: &[SourceRequest]) -> Result<(), EngineError
             return Err(EngineError::Inside { path: path(), inside });
         }
     }
-    let mut entries = match std::fs::read_dir(out) {
+    let entries = match std::fs::read_dir(out) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(work::damaged(&path(), error)),
     };
-    let is_work = |entry: &std::fs::DirEntry| entry.file_name() == WORK;
-    // A process that died while moving the last entries has left some of them here.
-    let finishing = out.join(WORK).is_dir() && !out.join(REPORT).exists();
-    let foreign = entries.any(|entry| !entry.is_ok_and(|entry| finishing || is_work(&entry)));
-    if foreign || out.join(REPORT).exists() {
-        return Err(EngineError::NotEmpty { path: path() });
+    // A process that died while it moved the last entries has left some of them here.
+    let moved: Option<Vec<String>> = get_json(&LocalOutput::new(out, false), PUBLISHING)?;
+    let moved = moved.filter(|_| !out.join(REPORT).exists()).unwrap_or_default();
+    for entry in entries {
+        let name = entry.map_err(|error| work::damaged(&path(), error))?.file_name();
+        if name != WORK && !moved.iter().any(|moved| name == moved.as_str()) {
+            return Err(EngineError::NotEmpty { path: path() });
+        }
     }
     Ok(())
 }

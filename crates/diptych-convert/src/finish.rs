@@ -19,7 +19,9 @@ use crate::error::EngineError;
 use crate::plan::Plan;
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
 use crate::run::{Receipt, receipt, rejections_of};
-use crate::work::{self, FINAL, PLAN_REJECTIONS, REJECTIONS, REPORT, WORK, damaged, to_json};
+use crate::work::{
+    self, FINAL, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPORT, WORK, damaged, put_json, to_json,
+};
 
 /// Ends an output whose units are all done.
 pub(crate) fn finish(
@@ -163,6 +165,12 @@ pub(crate) fn publish_all(out: &LocalOutput, folder: &str, last: &str) -> Result
     let mut names = entries(&from)?;
     // The one that says that all is there comes after all.
     names.sort_by_key(|name| (name == last, name.clone()));
+    // Of an earlier process that came as far as here, some may have been moved already.
+    let mut all: Vec<String> = work::get_json(out, PUBLISHING)?.unwrap_or_default();
+    all.extend(names.iter().cloned());
+    all.sort();
+    all.dedup();
+    put_json(out, PUBLISHING, &all)?;
     for name in names {
         let from = work::path(&format!("{folder}/{name}"))?;
         out.publish(&from, &work::path(&name)?)?;

@@ -200,42 +200,62 @@ fn drop_repeats(
     }
     drop((order, ids));
     repeats.sort_unstable();
-    let mut lines = RejectionLines::new(out, work::path(PLAN_REJECTIONS)?);
     let starts: Vec<u64> = partitions
         .iter()
         .scan(0, |start, rows| Some(std::mem::replace(start, *start + rows.len() as u64)))
         .collect();
-    for (number, first) in repeats {
-        let (at, pair) = pair_at(catalog, &starts, number.into())?;
-        let (first_at, _) = pair_at(catalog, &starts, first.into())?;
-        if at.source != first_at.source {
-            return Err(EngineError::SameId {
-                pair_id: pair.pair_id,
-                first: first_at.to_string(),
-                second: at.to_string(),
-            });
-        }
-        let rejection = Rejection {
-            kind: "duplicate_pair_id".to_owned(),
-            cause: format!("{first_at} has the same id"),
-            at,
-            dataset: pair.dataset,
-            subset: pair.subset,
-            pair_id: Some(pair.pair_id),
-            native: pair.native,
-        };
-        if strict {
-            return Err(EngineError::Strict(Box::new(rejection)));
-        }
-        books.reject(&rejection);
-        lines.push(&rejection)?;
-        let (partition, row) = locate(&starts, number.into());
-        if let Some(row) = partitions.get_mut(partition).and_then(|rows| rows.get_mut(row)) {
-            row.dropped = true;
+    let place = |partition: usize| {
+        let of = catalog.head().partitions.get(partition);
+        of.map_or_else(Place::default, |of| Place::file(&of.source, &of.name))
+    };
+    let mut lines = RejectionLines::new(out, work::path(PLAN_REJECTIONS)?);
+    for of_partition in
+        repeats.chunk_by(|a, b| locate(&starts, a.0.into()).0 == locate(&starts, b.0.into()).0)
+    {
+        let Some((number, _)) = of_partition.first() else { continue };
+        let (partition, first_row) = locate(&starts, (*number).into());
+        let at = place(partition);
+        // One pass over the partition, however many there are in it.
+        let mut repeats = of_partition.iter().peekable();
+        let rows = catalog.pairs(partition, first_row as u64, u64::MAX)?;
+        for (row, pair) in (first_row..).zip(rows) {
+            let Some((number, first)) = repeats.peek() else { break };
+            let pair = pair?;
+            if locate(&starts, (*number).into()).1 != row {
+                continue;
+            }
+            let first_at = place(locate(&starts, (*first).into()).0);
+            repeats.next();
+            let rejection = repeated(pair, &at, &first_at)?;
+            if strict {
+                return Err(EngineError::Strict(Box::new(rejection)));
+            }
+            books.reject(&rejection);
+            lines.push(&rejection)?;
+            if let Some(row) = partitions.get_mut(partition).and_then(|rows| rows.get_mut(row)) {
+                row.dropped = true;
+            }
         }
     }
     lines.close()?;
     Ok(())
+}
+
+/// A pair whose id another has: rejected within a source, an error between two.
+fn repeated(pair: EditPair, at: &Place, first: &Place) -> Result<Rejection, EngineError> {
+    if at.source != first.source {
+        let (first, second) = (first.to_string(), at.to_string());
+        return Err(EngineError::SameId { pair_id: pair.pair_id, first, second });
+    }
+    Ok(Rejection {
+        kind: "duplicate_pair_id".to_owned(),
+        cause: format!("a pair before it, in {first}, has the same id"),
+        at: at.clone(),
+        dataset: pair.dataset,
+        subset: pair.subset,
+        pair_id: Some(pair.pair_id),
+        native: pair.native,
+    })
 }
 
 /// Partition and row of a pair, from its number among all pairs.
@@ -243,22 +263,6 @@ fn locate(starts: &[u64], number: u64) -> (usize, usize) {
     let partition = starts.partition_point(|start| *start <= number).saturating_sub(1);
     let start = starts.get(partition).copied().unwrap_or(0);
     (partition, usize::try_from(number - start).unwrap_or(usize::MAX))
-}
-
-/// A pair by its number among all pairs, and the place in the release that it stands for.
-fn pair_at(
-    catalog: &Catalog,
-    starts: &[u64],
-    number: u64,
-) -> Result<(Place, EditPair), EngineError> {
-    let (partition, row) = locate(starts, number);
-    let pair = catalog.pairs(partition, row as u64, 1)?.next().transpose()?;
-    let pair = pair.ok_or_else(|| {
-        damaged("the catalog", DamagedBy::Content(format!("pair {number} is not there")))
-    })?;
-    let of = catalog.head().partitions.get(partition);
-    let place = of.map_or_else(Place::default, |of| Place::file(&of.source, &of.name));
-    Ok((place, pair))
 }
 
 /// Takes out what lies beyond the limit.

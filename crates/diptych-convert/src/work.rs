@@ -31,6 +31,9 @@ pub const PLAN_REJECTIONS: &str = ".diptych/plan-rejections.jsonl";
 /// What will be the output, all but moved to its place.
 pub const FINAL: &str = ".diptych/final";
 
+/// Names of what is being moved from there to its place.
+pub const PUBLISHING: &str = ".diptych/publishing.json";
+
 /// The report: the last thing that an output gets.
 pub const REPORT: &str = "report.json";
 

@@ -194,7 +194,8 @@ impl Engine {
         Ok(DryRun { plan, free: free_space(&request.out) })
     }
 
-    /// Writes a catalog of the releases.
+    /// Writes a catalog of the releases. What the request says of an output's format and files
+    /// is not looked at.
     ///
     /// # Errors
     /// See [`EngineError`].

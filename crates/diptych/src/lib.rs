@@ -4,15 +4,43 @@
 //! The list of formats ([`FORMATS`]) and the engine over it ([`engine`]). A conversion is one
 //! call:
 //!
-//! ```no_run
+//! ```
 //! use diptych::{Request, Silent, SourceRequest};
 //!
-//! let source = SourceRequest { path: "Inter-Edit-Train".into(), from: None };
-//! let request = Request::new(vec![source], "webdataset", "out");
+//! # let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/inter-edit-train");
+//! # let folder = tempfile::tempdir()?;
+//! # let out = folder.path().join("out");
+//! // `fixtures` is the folder of a release, `out` one that is not there yet.
+//! let source = SourceRequest { path: fixtures.into(), from: None };
+//! let request = Request::new(vec![source], "webdataset", &out);
 //! let outcome = diptych::engine().convert(&request, &Silent)?;
-//! let book = outcome.report.total;
+//!
+//! // Every edit of the release is accounted for.
+//! let book = &outcome.report.total;
 //! assert_eq!(book.read, book.written + book.filtered_out() + book.rejections());
-//! # Ok::<(), diptych::EngineError>(())
+//! assert_eq!((book.written, book.rejections()), (24, 0));
+//! assert!(out.join("data/train-00000-of-00001.tar").exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! To look at the pairs without writing anything but a catalog, index the release and read the
+//! catalog back:
+//!
+//! ```
+//! use diptych::{Request, Silent, SourceRequest, catalog::Catalog};
+//!
+//! # let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/inter-edit-train");
+//! # let folder = tempfile::tempdir()?;
+//! # let out = folder.path().join("catalog");
+//! let source = SourceRequest { path: fixtures.into(), from: None };
+//! let request = Request::new(vec![source], "", &out);
+//! diptych::engine().index(&request, &Silent)?;
+//! let catalog = Catalog::open(&out)?.ok_or("no catalog")?;
+//! for pair in catalog.pairs(0, 0, 3)? {
+//!     let pair = pair?;
+//!     println!("{}: {:?}, {:?}", pair.pair_id, pair.instruction, pair.source.size());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub use diptych_convert::{

@@ -1,0 +1,110 @@
+"""What the checks of readers share: comparing, and saying what differs."""
+
+import hashlib
+import importlib
+import importlib.util
+import io
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from PIL import Image
+
+# How many differences are shown of one kind: the first say what is wrong.
+SHOWN = 5
+
+
+class Findings:
+    """Differences, and where each was found: up to the first comma it names what it was found by."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def add(self, where: str, what: str) -> None:
+        """Takes a difference in; the first ones are printed as they come."""
+        kind = where.split(",")[0]
+        self.counts[kind] += 1
+        if self.counts[kind] <= SHOWN:
+            print(f"DIFFERENT: {where}: {what}")
+
+    def end(self) -> None:
+        """Ends the program with 1 where anything differs."""
+        if self.counts:
+            print("differences:", ", ".join(f"{kind} {n}" for kind, n in self.counts.items()))
+            sys.exit(1)
+
+
+def differences(want: Any, got: Any, path: str = "") -> Iterator[str]:
+    """What differs between two values as JSON has them. Types count: 1 is not 1.0."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        for key in want.keys() | got.keys():
+            if key not in got:
+                yield f"{path}.{key} is missing, not {want[key]!r:.80}"
+            elif key not in want:
+                yield f"{path}.{key} is {got[key]!r:.80} and should not be there"
+            else:
+                yield from differences(want[key], got[key], f"{path}.{key}")
+    elif isinstance(want, list) and isinstance(got, list):
+        if len(want) != len(got):
+            yield f"{path} has {len(got)} items, not {len(want)}"
+        for index, (a, b) in enumerate(zip(want, got)):
+            yield from differences(a, b, f"{path}[{index}]")
+    elif type(want) is not type(got) or want != got or repr(want) != repr(got):
+        # Numbers are compared as they are written, too: 0.0 equals -0.0.
+        yield f"{path} is {got!r:.80} ({type(got).__name__}), not {want!r:.80} ({type(want).__name__})"
+
+
+def sha256(data: bytes) -> str:
+    """The digest of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def open_image(data: bytes) -> Image.Image:
+    """A picture, decoded to its end."""
+    image = Image.open(io.BytesIO(data))
+    image.load()
+    return image
+
+
+def same_pixels(want: Image.Image, got: Image.Image) -> bool:
+    """Whether two pictures are the same in mode, size and every pixel."""
+    return (want.mode, want.size, want.tobytes()) == (got.mode, got.size, got.tobytes())
+
+
+def library(name: str, needed: set[str]) -> ModuleType | None:
+    """A library by its name; None where it is not installed and is not needed."""
+    if importlib.util.find_spec(name) is None:
+        if name in needed:
+            sys.exit(f"{name} is not installed")
+        print(f"{name}: not installed, left out")
+        return None
+    return importlib.import_module(name)
+
+
+def quiet_datasets(needed: set[str]) -> ModuleType | None:
+    """The library `datasets`: no network, no progress bars, and a cache of its own."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    datasets = library("datasets", needed)
+    if datasets is not None:
+        datasets.disable_progress_bars()
+        datasets.logging.set_verbosity_error()
+    return datasets
+
+
+def load(datasets: ModuleType, folder: str, streaming: bool) -> Any:
+    """Loads a folder as the card says, past any cache."""
+    if streaming:
+        return datasets.load_dataset(folder, streaming=True)
+    return datasets.load_dataset(folder, cache_dir=tempfile.mkdtemp(prefix="cache-"))
+
+
+def undecoded(datasets: ModuleType, split: Any) -> Any:
+    """A split whose pictures are given as their bytes."""
+    for name, feature in split.features.items():
+        if isinstance(feature, datasets.Image):
+            split = split.cast_column(name, datasets.Image(decode=False))
+    return split

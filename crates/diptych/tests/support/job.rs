@@ -1,10 +1,12 @@
 //! Conversions through the library.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use diptych::report::Report;
-use diptych::{EngineError, Request, Silent, SourceRequest};
+use diptych::storage::Limits;
+use diptych::{EngineError, Request, RunRequest, Silent, SourceRequest};
 use serde_json::Value;
 
 use super::folder::{json, json_lines};
@@ -50,4 +52,18 @@ pub(crate) fn whole_message(error: &dyn std::error::Error) -> String {
         source = error.source();
     }
     text
+}
+
+/// Runs units of a planned output as a process of their own would.
+pub(crate) fn run_units(out: &Path, units: RangeInclusive<usize>) -> Result<(), EngineError> {
+    let unit = |number: &usize| u32::try_from(*number).unwrap();
+    let request = RunRequest {
+        out: out.to_path_buf(),
+        units: Some((unit(units.start()), unit(units.end()))),
+        roots: Vec::new(),
+        jobs: threads(1),
+        durable: false,
+        limits: Limits::DEFAULT,
+    };
+    diptych::engine().run(&request, &Silent)
 }

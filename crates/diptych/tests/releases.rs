@@ -1,0 +1,95 @@
+//! A miniature release from elsewhere, made by code that shares nothing with ours, against the
+//! right values that lie beside it. Only where `DIPTYCH_RELEASES` names the folder that has both.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state what they expect by panicking"
+)]
+
+mod support;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use support::folder::json_lines;
+use support::job::{convert, request};
+use support::release::{png_size, sha256, text};
+use support::shards::{Sample, samples};
+
+#[test]
+fn the_miniature_inter_edit_train_comes_out_right() {
+    let Some(releases) = std::env::var_os("DIPTYCH_RELEASES").map(PathBuf::from) else {
+        println!("not run: DIPTYCH_RELEASES names no folder");
+        return;
+    };
+    let expected = json_lines(&releases.join("Inter-Edit-Train.expected.jsonl"));
+    let dir = tempfile::tempdir().unwrap();
+    let report = convert(&request(&releases.join("Inter-Edit-Train"), dir.path())).unwrap();
+    assert_eq!((report.total.read, report.total.written), (36, 36));
+    assert_eq!(report.notices, []);
+    let samples = samples(dir.path());
+    assert_eq!((expected.len(), samples.len()), (36, 36));
+    for (expected, sample) in expected.iter().zip(&samples) {
+        assert_eq!(found(sample, expected), *expected);
+    }
+}
+
+/// What a sample says, in the form of the expected line.
+fn found(sample: &Sample, expected: &Value) -> Value {
+    let record = sample.record();
+    let native: Value = serde_json::from_str(&text(&record, "native")).unwrap();
+    let better = record["labels"].as_array().unwrap().iter().find(|l| l["name"] == "better_data");
+    let edit_box = &record["box"];
+    // Published as whole numbers, written as floats.
+    let whole = |name: &str| match &expected["bounding_box"] {
+        Value::Null => Value::Null,
+        _ => {
+            let value = edit_box[name].as_f64().unwrap();
+            assert!(value.fract() == 0.0, "{name} is {value}");
+            format!("{value:.0}").parse::<i64>().unwrap().into()
+        }
+    };
+    let edges = ["x0", "y0", "x1", "y1"].map(whole);
+    let id = native["row"]["sample_id"].as_u64().unwrap();
+    assert_eq!(record["pair_id"], format!("inter-edit-train:{id:07}"));
+    assert_eq!(text(&record, "edit_type"), text(expected, "edit_type").to_lowercase());
+    let picture = |role: &str| {
+        let said = &record["pictures"][role];
+        let part = text(said, "part");
+        let bytes = sample.member(&part);
+        let (width, height) = png_size(bytes);
+        assert_eq!((&said["width"], &said["height"]), (&json!(width), &json!(height)));
+        let format = part.rsplit('.').next();
+        json!({"sha256": sha256(bytes), "width": width, "height": height, "format": format})
+    };
+    json!({
+        "sample_id": id,
+        "source_id": native["row"]["source_id"],
+        "edit_type": record["edit_type_native"][0],
+        "instruction": record["instruction"],
+        "language": record["language"],
+        "better_data": better.unwrap()["value"] == "true",
+        "bounding_box": edges,
+        "reference": [edit_box["frame_width"], edit_box["frame_height"]],
+        "source": picture("source"),
+        "target": picture("target"),
+        "mask": picture("mask"),
+        "mask_area": mask_area(sample.member("mask.png"), expected["mask_area"].as_f64().unwrap()),
+    })
+}
+
+/// The share of the mask's pixels that are edited; `expected`, where it is that to six digits.
+fn mask_area(mask: &[u8], expected: f64) -> f64 {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(mask)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    let form = (info.color_type, info.bit_depth);
+    assert_eq!(form, (png::ColorType::Grayscale, png::BitDepth::Eight));
+    pixels.truncate(info.buffer_size());
+    let edited = pixels.iter().filter(|pixel| **pixel >= 128).count();
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap());
+    let area = count(edited) / count(pixels.len());
+    if (area - expected).abs() < 1e-6 { expected } else { area }
+}

@@ -152,7 +152,7 @@ impl Observer for Printer {
                 }
                 self.begin_bar(
                     bytes,
-                    "writing  {wide_bar} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
+                    "writing  {wide_bar} {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left",
                 );
             }
             Event::Moved { bytes, .. } => {

@@ -13,7 +13,7 @@ mod inter_edit_samples;
 mod noise;
 mod readme;
 mod row;
-mod write;
+pub(crate) mod write;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,13 @@
 //! Automation of this repository, run as `cargo xtask COMMAND`.
 //!
-//! Nothing here is needed to build or use Diptych: it makes files that are committed.
+//! Nothing here is needed to build or use Diptych: it makes files that are committed, and its
+//! tests hold the repository to its rules.
 #![expect(clippy::print_stdout, reason = "a command for the people who work on this repository")]
 
+mod docs;
 mod fixtures;
+#[cfg(test)]
+mod tidy;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,6 +26,12 @@ struct Cli {
 enum Command {
     /// Make the releases in `fixtures/`, good and bad.
     Fixtures {
+        /// Write nothing; fail if a committed file is not what would be written.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Make the documents that tell of formats and commands: `docs/`, and a table in `README.md`.
+    Docs {
         /// Write nothing; fail if a committed file is not what would be written.
         #[arg(long)]
         check: bool,
@@ -46,5 +56,6 @@ fn run(cli: &Cli) -> anyhow::Result<String> {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no workspace")?;
     match cli.command {
         Command::Fixtures { check } => fixtures::run(root, check),
+        Command::Docs { check } => docs::run(root, check),
     }
 }

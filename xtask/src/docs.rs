@@ -1,0 +1,100 @@
+//! Text that is made from what the program declares: the table of formats in the README, the
+//! formats' options and losses, and the help of each command.
+
+mod commands;
+mod formats;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::fixtures::{Tree, write};
+
+/// The command that makes all this, for messages.
+const COMMAND: &str = "cargo xtask docs";
+
+/// What a made file says of itself.
+const MADE: &str = "<!-- Made by `cargo xtask docs`: change what it is made from. -->\n\n";
+
+/// Writes the documents, or with `check` fails if they are not up to date. Says what was done.
+pub(crate) fn run(root: &Path, check: bool) -> anyhow::Result<String> {
+    let wanted = make(root)?;
+    if check {
+        write::check(root, &wanted, &[], COMMAND)?;
+        Ok(format!("documents: {} files are up to date", wanted.len()))
+    } else {
+        let changed = write::write(root, &wanted, &[])?;
+        Ok(format!("documents: {} files, {changed} changed", wanted.len()))
+    }
+}
+
+fn make(root: &Path) -> anyhow::Result<Tree> {
+    let path = root.join("README.md");
+    let readme =
+        fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let readme = between(&readme, "formats", &formats::table(diptych::FORMATS))?;
+    Ok(Tree::from([
+        ("README.md".to_owned(), readme.into_bytes()),
+        ("docs/formats.md".to_owned(), formats::page(diptych::FORMATS).into_bytes()),
+        ("docs/commands.md".to_owned(), commands::page()?.into_bytes()),
+    ]))
+}
+
+/// `text` with `block` between the markers `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+fn between(text: &str, name: &str, block: &str) -> anyhow::Result<String> {
+    let (begin, end) = (format!("<!-- {name}:begin -->\n"), format!("<!-- {name}:end -->\n"));
+    let parts = text.split_once(&begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(&end)?;
+        Some((before, after))
+    });
+    let Some((before, after)) = parts else {
+        bail!("there are no lines {} and {}", begin.trim_end(), end.trim_end());
+    };
+    if [before, after].iter().any(|part| part.contains(&begin) || part.contains(&end)) {
+        bail!("{} or {} is there twice", begin.trim_end(), end.trim_end());
+    }
+    Ok(format!("{before}{begin}{block}{end}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_up_to_date() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        run(root, true).unwrap();
+    }
+
+    #[test]
+    fn a_block_is_replaced_and_nothing_else() {
+        let text = "a\n<!-- x:begin -->\nold\n<!-- x:end -->\nb\n";
+        let new = between(text, "x", "new\n").unwrap();
+        assert_eq!(new, "a\n<!-- x:begin -->\nnew\n<!-- x:end -->\nb\n");
+        assert_eq!(between(&new, "x", "new\n").unwrap(), new);
+        for wrong in [
+            "a\n<!-- x:end -->\n<!-- x:begin -->\n",
+            "<!-- x:begin -->\n",
+            &format!("{text}<!-- x:end -->\n"),
+            &format!("{text}{text}"),
+        ] {
+            assert!(between(wrong, "x", "").is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_stale_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(run(root.path(), false).is_err(), "there is no README to put the table into");
+        fs::write(root.path().join("README.md"), "<!-- formats:begin -->\n<!-- formats:end -->\n")
+            .unwrap();
+        let text = run(root.path(), true).unwrap_err().to_string();
+        for part in ["differs: README.md", "missing: docs/formats.md", COMMAND] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 3 files, 3 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 3 files, 0 changed");
+        run(root.path(), true).unwrap();
+    }
+}

@@ -1,0 +1,160 @@
+//! The table of formats, and the page that tells each one's options and losses.
+
+use std::fmt::Write;
+
+use diptych::format::{About, Format, OptionKind};
+
+use super::MADE;
+
+/// The table in the README.
+pub(super) fn table(formats: &[&dyn Format]) -> String {
+    let mut text = String::from("| format | read | written | what it is |\n|---|---|---|---|\n");
+    for about in formats.iter().map(|format| format.about()) {
+        let _ = writeln!(
+            text,
+            "| [`{}`](docs/formats.md#{}) | {} | {} | {} |",
+            about.name,
+            anchor(about),
+            yes(about.reads),
+            yes(about.writes),
+            cell(about.summary)
+        );
+    }
+    text
+}
+
+/// `docs/formats.md`.
+pub(super) fn page(formats: &[&dyn Format]) -> String {
+    let mut text = format!("# Formats\n\n{MADE}");
+    text.push_str(
+        "What each format is, what can be chosen of it with `-o FORMAT.KEY=VALUE`, and what is \
+         not kept.\n",
+    );
+    for about in formats.iter().map(|format| format.about()) {
+        push_format(&mut text, about);
+    }
+    text
+}
+
+fn push_format(text: &mut String, about: &About) {
+    let does = match (about.reads, about.writes) {
+        (true, true) => "is read and written",
+        (true, false) => "is read",
+        (false, true) => "is written",
+        (false, false) => "is neither read nor written",
+    };
+    let About { name, title, summary, options, losses, .. } = about;
+    let _ = write!(text, "\n## {title}\n\n`{name}` {does}: {summary}.\n\n");
+    if options.is_empty() {
+        text.push_str("Options: none.\n\n");
+    } else {
+        text.push_str("| option | takes | default | what it does |\n|---|---|---|---|\n");
+        for option in *options {
+            let default = match option.default {
+                "" => "none".to_owned(),
+                default => format!("`{default}`"),
+            };
+            let _ = writeln!(
+                text,
+                "| `{name}.{}` | {} | {default} | {} |",
+                option.key,
+                takes(option.kind),
+                cell(option.help)
+            );
+        }
+        text.push('\n');
+    }
+    if losses.is_empty() {
+        text.push_str("Not kept: nothing.\n");
+    } else {
+        text.push_str("Not kept as it was:\n\n");
+        for loss in *losses {
+            let _ = writeln!(text, "- {loss}");
+        }
+    }
+}
+
+fn takes(kind: OptionKind) -> String {
+    match kind {
+        OptionKind::Flag => "`true` or `false`".to_owned(),
+        OptionKind::Choice(words) => {
+            let words: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+            words.join(" or ")
+        }
+        OptionKind::Size => "a size such as `100MB`".to_owned(),
+        _ => "text".to_owned(),
+    }
+}
+
+fn yes(is_so: bool) -> &'static str {
+    if is_so { "yes" } else { "" }
+}
+
+/// The anchor that a heading with the format's title gets.
+fn anchor(about: &About) -> String {
+    let kept = about.title.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diptych::format::OptionSpec;
+
+    struct Sample;
+
+    impl Format for Sample {
+        fn about(&self) -> &'static About {
+            const ABOUT: About = About {
+                name: "some-thing",
+                title: "Some Thing 2",
+                summary: "this | that",
+                reads: true,
+                writes: true,
+                options: &[
+                    OptionSpec {
+                        key: "rows",
+                        kind: OptionKind::Size,
+                        default: "100MB",
+                        help: "how large a row group is",
+                    },
+                    OptionSpec {
+                        key: "order",
+                        kind: OptionKind::Choice(&["given", "shuffled"]),
+                        default: "given",
+                        help: "which pair comes first",
+                    },
+                    OptionSpec {
+                        key: "recap",
+                        kind: OptionKind::Text,
+                        default: "",
+                        help: "a folder of a | b",
+                    },
+                ],
+                losses: &["colour of the sky"],
+            };
+            &ABOUT
+        }
+    }
+
+    #[test]
+    fn everything_declared_is_told() {
+        let page = page(&[&Sample]);
+        for part in [
+            "\n## Some Thing 2\n\n`some-thing` is read and written: this | that.\n",
+            "| `some-thing.rows` | a size such as `100MB` | `100MB` | how large a row group is |\n",
+            "| `some-thing.order` | `given` or `shuffled` | `given` | which pair comes first |\n",
+            "| `some-thing.recap` | text | none | a folder of a \\| b |\n",
+            "Not kept as it was:\n\n- colour of the sky\n",
+        ] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+        let row = "| [`some-thing`](docs/formats.md#some-thing-2) | yes | yes | this \\| that |\n";
+        assert!(table(&[&Sample]).ends_with(row), "{}", table(&[&Sample]));
+    }
+}

@@ -1,0 +1,147 @@
+//! What documents and fixtures must have.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::graph::workspace_dependencies;
+use super::{files, formats, none, read, root, sources};
+
+/// Documents written by hand or made.
+fn documents() -> Vec<String> {
+    let in_root = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned);
+    let documents: Vec<_> = in_root.into_iter().chain(files("docs")).collect();
+    assert!(documents.len() >= 5, "only {documents:?} were found");
+    documents
+}
+
+#[test]
+fn every_format_that_is_read_has_good_and_bad_fixtures() {
+    let mut read_formats = 0;
+    for about in formats().iter().filter(|about| about.reads) {
+        read_formats += 1;
+        let good = files(&format!("fixtures/{}", about.name));
+        assert!(good.len() >= 2, "{}: the good release has {} files", about.name, good.len());
+        let bad = files(&format!("fixtures/bad/{}", about.name));
+        let cases: BTreeSet<_> = bad.iter().filter_map(|path| path.split('/').nth(3)).collect();
+        assert!(cases.len() >= 10, "{}: only {} bad releases", about.name, cases.len());
+        for case in cases {
+            let folder = format!("fixtures/bad/{}/{case}", about.name);
+            assert!(bad.contains(&format!("{folder}/expected.json")), "{folder} expects nothing");
+            let release = format!("{folder}/release/");
+            assert!(bad.iter().any(|path| path.starts_with(&release)), "{release} is empty");
+        }
+    }
+    assert!(read_formats >= 1);
+}
+
+#[test]
+fn every_format_has_its_row_in_the_documents() {
+    let (readme, page) = (read("README.md"), read("docs/formats.md"));
+    for about in formats() {
+        assert!(readme.contains(&format!("| [`{}`](docs/formats.md#", about.name)));
+        assert!(page.contains(&format!("\n## {}\n", about.title)), "{} has no page", about.name);
+    }
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let architecture = read("ARCHITECTURE.md");
+    let names = workspace_dependencies(&read("Cargo.toml"));
+    assert!(names.len() >= 20, "only {} dependencies were found", names.len());
+    let wrong: Vec<_> =
+        names.into_iter().filter(|name| !architecture.contains(&format!("`{name}`"))).collect();
+    none(&wrong, "ARCHITECTURE.md says why each dependency is there");
+}
+
+#[test]
+fn every_test_that_is_named_exists() {
+    let architecture = read("ARCHITECTURE.md");
+    let (_, table) = architecture.split_once("\n## Invariants\n").unwrap();
+    let table = table.split("\n## ").next().unwrap_or_default();
+    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let named: Vec<_> = rows
+        .map(|row| row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default())
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    assert!(named.len() >= 15, "only {} tests are named", named.len());
+    let sources = sources();
+    let exists = |name: &str| {
+        sources.iter().any(|source| source.text.contains(&format!("fn {name}(")))
+            || Path::new(name).extension().is_some_and(|ext| ext == "rs")
+                && root().join(name).exists()
+    };
+    let wrong: Vec<_> = named.into_iter().filter(|name| !exists(name)).map(str::to_owned).collect();
+    none(&wrong, "a test that ARCHITECTURE.md names exists");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut links = 0;
+    let mut wrong = Vec::new();
+    for document in documents() {
+        let text = read(&document);
+        let folder = Path::new(&document).parent().unwrap_or(Path::new(""));
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") {
+                continue;
+            }
+            links += 1;
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = if path.is_empty() {
+                Path::new(&document).to_path_buf()
+            } else {
+                folder.join(path)
+            };
+            let there = root().join(&path);
+            let has_anchor = || {
+                let text = std::fs::read_to_string(&there).unwrap_or_default();
+                text.lines().any(|line| line.starts_with('#') && anchor_of(line) == anchor)
+            };
+            if !there.exists() || (!anchor.is_empty() && !has_anchor()) {
+                wrong.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert!(links >= 5, "only {links} links were found");
+    none(&wrong, "links lead somewhere");
+}
+
+/// The anchor of a heading.
+fn anchor_of(heading: &str) -> String {
+    let heading = heading.trim_start_matches('#').trim();
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[test]
+fn blocks_that_are_run_are_marked_as_they_must_be() {
+    let readme = read("README.md");
+    let lines: Vec<_> = readme.lines().collect();
+    let fence_after = |mark: &str| {
+        let marked = lines.windows(2).filter(|pair| pair[0] == mark);
+        marked.map(|pair| pair[1]).collect::<Vec<_>>()
+    };
+    assert_eq!(fence_after("<!-- ci: setup -->"), ["```sh"]);
+    let run = fence_after("<!-- ci: run -->");
+    assert!(run.len() >= 2 && run.iter().all(|fence| *fence == "```python"), "{run:?}");
+    let marks = lines.iter().filter(|line| line.contains("<!-- ci:")).count();
+    assert_eq!(marks, run.len() + 1, "a mark is not one of these");
+}
+
+#[test]
+fn nothing_names_somebodys_machine() {
+    let mut looked_at = 0;
+    let mut wrong = Vec::new();
+    let texts = documents().into_iter().chain(sources().into_iter().map(|source| source.path));
+    for path in texts.filter(|path| path != "xtask/src/tidy/papers.rs") {
+        looked_at += 1;
+        let text = read(&path);
+        for part in ["/home/", "/root/", "/Users/", "/work/", "/tmp/", "C:\\Users"] {
+            if text.contains(part) {
+                wrong.push(format!("{path}: {part}"));
+            }
+        }
+    }
+    assert!(looked_at >= 80, "only {looked_at} texts were looked at");
+    none(&wrong, "no text names a path of somebody's machine");
+}

@@ -188,10 +188,11 @@ impl Engine {
                 source,
             })
         })?;
+        let free = free_space(&request.out);
         let request =
             Request { durable: false, out: scratch.path().to_path_buf(), ..request.clone() };
         let (_, plan) = self.begin(&request, observer)?;
-        Ok(DryRun { plan, free: free_space(&request.out) })
+        Ok(DryRun { plan, free })
     }
 
     /// Writes a catalog of the releases. What the request says of an output's format and files

@@ -12,7 +12,7 @@ use crate::exit::Outcome;
 use crate::printer::{Printer, data, size};
 
 /// The version of the JSON that these commands print.
-const JSON_VERSION: u32 = 1;
+pub(super) const JSON_VERSION: u32 = 1;
 
 pub(crate) fn convert(args: args::Convert, printer: &Printer) -> anyhow::Result<Outcome> {
     let json = args.json.json;

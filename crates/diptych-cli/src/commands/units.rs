@@ -5,7 +5,7 @@ use diptych::request::default_jobs;
 use diptych::storage::Limits;
 use serde::Serialize;
 
-use super::convert::finished;
+use super::convert::{JSON_VERSION, finished};
 use super::{counted, print_json, request};
 use crate::args;
 use crate::exit::Outcome;
@@ -18,7 +18,8 @@ pub(crate) fn plan(args: args::Plan, printer: &Printer) -> anyhow::Result<Outcom
     printer.end_bar();
     let units = plan.units.len();
     if json {
-        print_json(&PlanMade { units, pairs: plan.pairs(), bytes: plan.bytes() })?;
+        let (pairs, bytes) = (plan.pairs(), plan.bytes());
+        print_json(&PlanMade { json_version: JSON_VERSION, units, pairs, bytes })?;
     }
     printer.say(&format!(
         "{} in {}, numbered from 0, about {}",
@@ -32,6 +33,7 @@ pub(crate) fn plan(args: args::Plan, printer: &Printer) -> anyhow::Result<Outcom
 
 #[derive(Serialize)]
 struct PlanMade {
+    json_version: u32,
     units: usize,
     pairs: u64,
     bytes: u64,

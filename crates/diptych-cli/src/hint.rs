@@ -6,7 +6,11 @@ use diptych::error::ranges;
 
 /// A remedy for `error`, where there is one to name.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|cause| cause.downcast_ref::<EngineError>().and_then(of_engine))
+    error.chain().find_map(|cause| {
+        // One within another is boxed, and stands in the chain as its box.
+        let boxed = cause.downcast_ref::<Box<EngineError>>().map(AsRef::as_ref);
+        cause.downcast_ref().or(boxed).and_then(of_engine)
+    })
 }
 
 fn of_engine(error: &EngineError) -> Option<String> {

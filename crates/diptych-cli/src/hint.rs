@@ -2,7 +2,6 @@
 
 use diptych::EngineError;
 use diptych::detect::DetectError;
-use diptych::error::ranges;
 
 /// A remedy for `error`, where there is one to name.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
@@ -33,13 +32,10 @@ fn of_engine(error: &EngineError) -> Option<String> {
         EngineError::NoPlan { path } => {
             format!("`diptych plan ... --out {path}` makes one; a finished output has none")
         }
-        EngineError::Unfinished { missing, .. } => {
+        EngineError::Unfinished { path, missing, .. } => {
             let first = missing.first().copied().unwrap_or_default();
             let last = missing.last().copied().unwrap_or_default();
-            format!(
-                "`diptych run --units {first}-{last}` writes them (missing: {})",
-                ranges(missing)
-            )
+            format!("`diptych run --out {path} --units {first}-{last}` writes them")
         }
         EngineError::Changed { .. } => {
             "remove the output folder and convert anew, or bring the release back to what it was"

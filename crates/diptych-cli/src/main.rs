@@ -27,7 +27,6 @@ fn main() -> ExitCode {
     let printer = printer::Printer::new(args.talk.quiet, args.talk.verbose);
     let code = match commands::run(args, &printer) {
         Ok(outcome) => outcome.code(),
-        Err(error) if exit::is_broken_pipe(&error) => exit::DONE,
         Err(error) => {
             printer.error(&error);
             exit::of_error(&error)

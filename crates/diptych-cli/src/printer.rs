@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use diptych::storage::text::visible;
+use diptych::storage::text::{is_hidden, visible};
 use diptych::{Event, Observer};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -169,15 +169,32 @@ impl Observer for Printer {
     }
 }
 
-/// Prints data.
+/// Prints data. Whoever has stopped reading has what was wanted: a quiet end.
 ///
 /// # Errors
-/// Those of standard output; a broken pipe is a quiet end.
+/// Those of standard output.
 pub(crate) fn data(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// JSON in which nothing moves or hides what stands around it on a terminal: such characters are
+/// escaped. They can only be in its strings.
+pub(crate) fn visible_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_hidden(c) && c != '\n' {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// A number of bytes for people, in the units that `--shard-size` takes.
@@ -195,6 +212,14 @@ pub(crate) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn json_stays_the_same_json() {
+        let value = serde_json::json!({"a": "x\u{9b}31m\u{202e}\u{e0041}\u{1b}\n", "b": ["移"]});
+        let shown = super::visible_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!shown.contains(['\u{9b}', '\u{202e}', '\u{e0041}']), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+    }
+
     #[test]
     fn sizes_are_short() {
         assert_eq!(super::size(999), "999 bytes");

@@ -289,7 +289,8 @@ fn an_unfinished_output_is_told_with_the_command_that_goes_on() {
     let ran = line("finish --out OUT", &out);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
     assert!(ran.stderr.contains("3 of 4 units are not done: 0, 2-3\n"), "{ran:?}");
-    assert!(ran.stderr.contains("hint: `diptych run --units 0-3` writes them"), "{ran:?}");
+    let goes_on = format!("hint: `diptych run --out {} --units 0-3` writes them", out.display());
+    assert!(ran.stderr.contains(&goes_on), "{ran:?}");
     let ran = line("convert GOOD --to webdataset --out OUT --shard-size 1MB", &out);
     assert!(ran.stderr.contains("--shard-size was 100000 and is 1000000\nhint: "), "{ran:?}");
     line("run --out OUT --no-sync", &out);

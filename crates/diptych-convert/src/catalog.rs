@@ -55,6 +55,10 @@ pub struct Head {
     pub schema_version: u32,
     /// Name and version of the program.
     pub generator: String,
+    /// Whether pictures' headers were looked at.
+    pub probe: bool,
+    /// How many pairs were enough: partitions beyond are not in it.
+    pub limit: Option<u64>,
     /// The releases.
     pub sources: Vec<CatalogSource>,
     /// The partitions, in order.

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use diptych_format::options::Assignment;
-use diptych_format::{Format, FormatError, Options, Probe, Writer};
+use diptych_format::{Format, Options, Probe, Writer};
 use diptych_storage::Limits;
-use diptych_storage::output::{LocalOutput, Lock, WriteTree, free_space};
+use diptych_storage::output::{LocalOutput, WriteTree, free_space};
 
 use crate::GENERATOR;
 use crate::catalog::{Catalog, HEAD};
@@ -14,12 +14,13 @@ use crate::error::EngineError;
 use crate::finish::{finish, publish_all};
 use crate::index::{IndexJob, write_catalog};
 use crate::observe::{Event, Observer};
+use crate::output::{Begun, check_output, finished_but_unclean, lock};
 use crate::plan::{Plan, write_plan};
-use crate::report::{Book, Report};
-use crate::request::{Request, SourceRequest, Terms};
+use crate::report::{Book, Books, Report};
+use crate::request::{Request, Terms};
 use crate::run::{UnitJob, pool, run_units};
-use crate::source::{OpenSource, Sources, format_named, open_sources, values};
-use crate::work::{self, CATALOG, LOCK, PLAN, PUBLISHING, REPORT, TERMS, WORK, get_json, put_json};
+use crate::source::{OpenSource, Sources, format_named, open_sources, values, what_changed};
+use crate::work::{self, CATALOG, PLAN, TERMS, WORK, get_json, put_json};
 
 /// The engine over a list of formats.
 #[derive(Clone, Copy)]
@@ -94,7 +95,11 @@ impl Engine {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<Outcome, EngineError> {
-        let (begun, plan) = self.begin(request, observer)?;
+        let prepared = self.prepare(request, observer)?;
+        if let Some(report) = finished_but_unclean(&request.out, Some(&prepared.terms))? {
+            return Ok(Outcome { report });
+        }
+        let (begun, plan) = begin(request, prepared, observer)?;
         let all: Vec<u32> = (0..unit_count(&plan)).collect();
         let catalog = open_catalog(&begun.out)?;
         let sources = Sources::new(&catalog, &[])?;
@@ -107,7 +112,7 @@ impl Engine {
             limits: request.limits,
             observer,
         };
-        run_units(&job, &all, &pool(request.jobs)?).or_else(|e| give_up(e, &begun.out))?;
+        run_units(&job, &all, &pool(request.jobs)?).or_else(|error| begun.give_up(error))?;
         observer.event(Event::Finishing);
         let report = finish(&begun.out, &catalog, &plan, begun.writer.as_ref())?;
         Ok(Outcome { report })
@@ -119,7 +124,7 @@ impl Engine {
     /// # Errors
     /// See [`EngineError`].
     pub fn plan(&self, request: &Request, observer: &dyn Observer) -> Result<Plan, EngineError> {
-        self.begin(request, observer).map(|(_, plan)| plan)
+        begin(request, self.prepare(request, observer)?, observer).map(|(_, plan)| plan)
     }
 
     /// Runs units of a planned output, in any process, also while others run units of it.
@@ -160,6 +165,9 @@ impl Engine {
         durable: bool,
         observer: &dyn Observer,
     ) -> Result<Outcome, EngineError> {
+        if let Some(report) = finished_but_unclean(out, None)? {
+            return Ok(Outcome { report });
+        }
         let out = LocalOutput::new(out, durable);
         let plan = load_plan(&out)?;
         let _lock = lock(&out)?;
@@ -191,7 +199,7 @@ impl Engine {
         let free = free_space(&request.out);
         let request =
             Request { durable: false, out: scratch.path().to_path_buf(), ..request.clone() };
-        let (_, plan) = self.begin(&request, observer)?;
+        let (_, plan) = begin(&request, self.prepare(&request, observer)?, observer)?;
         Ok(DryRun { plan, free })
     }
 
@@ -205,34 +213,29 @@ impl Engine {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<Indexed, EngineError> {
-        self.check_options(&request.options, &[])?;
         let sources = self.open(request, observer)?;
-        check_output(&request.out, &request.sources)?;
+        check_options(&request.options, &sources, None)?;
         let out = LocalOutput::new(&request.out, request.durable);
+        if let Some(catalog) = unclean_catalog(&out, request, &sources)? {
+            out.remove(&work::path(WORK)?)?;
+            return Ok(Indexed::of(&catalog));
+        }
+        check_output(&request.out, &request.sources)?;
         if out.exists(&work::path(TERMS)?) {
             // A conversion was begun here, and may be gone on with.
             return Err(EngineError::NotEmpty { path: request.out.display().to_string() });
         }
-        let _lock = lock(&out)?;
-        out.remove(&work::path(CATALOG)?)?;
-        let made = write_catalog(&index_job(request, &sources, observer), &out, CATALOG);
+        let begun = Begun::at(out)?;
+        begun.out.remove(&work::path(CATALOG)?)?;
+        let made = write_catalog(&index_job(request, &sources, observer), &begun.out, CATALOG);
         if let Err(error) = made {
-            out.remove(&work::path(WORK)?)?;
+            begun.leave_nothing()?;
             return Err(error);
         }
-        publish_all(&out, CATALOG, HEAD)?;
-        out.remove(&work::path(WORK)?)?;
-        let catalog = Catalog::open(out.root())?;
-        let catalog =
-            catalog.ok_or(EngineError::NoPlan { path: request.out.display().to_string() })?;
-        let partitions = &catalog.head().partitions;
-        let mut total = crate::report::Books::default();
-        partitions.iter().for_each(|partition| total.add(&partition.books));
-        Ok(Indexed {
-            total: total.total(),
-            pairs: partitions.iter().map(|partition| partition.pairs).sum(),
-            partitions: partitions.len(),
-        })
+        publish_all(&begun.out, CATALOG, HEAD)?;
+        begun.out.remove(&work::path(WORK)?)?;
+        let none = || EngineError::NoPlan { path: request.out.display().to_string() };
+        Ok(Indexed::of(&Catalog::open(begun.out.root())?.ok_or_else(none)?))
     }
 
     fn open(
@@ -242,19 +245,6 @@ impl Engine {
     ) -> Result<Vec<OpenSource>, EngineError> {
         let Request { sources, options, limits, .. } = request;
         open_sources(self.formats, sources, options, limits, observer)
-    }
-
-    /// Refuses options of formats that take no part, which would be ignored in silence.
-    fn check_options(&self, options: &[Assignment], also: &[&str]) -> Result<(), EngineError> {
-        let readable =
-            |name: &str| self.formats.iter().any(|f| f.about().name == name && f.about().reads);
-        let known = |name: &str| also.contains(&name) || readable(name);
-        match options.iter().find(|option| !known(&option.format)) {
-            None => Ok(()),
-            Some(Assignment { format, key, .. }) => {
-                Err(EngineError::StrayOption { format: format.clone(), key: key.clone() })
-            }
-        }
     }
 
     fn writer_of(&self, terms: &Terms) -> Result<Box<dyn Writer>, EngineError> {
@@ -272,18 +262,14 @@ impl Engine {
         Ok(format.open_writer(&Options::new(about.name, about.options, &given)?)?)
     }
 
-    /// Everything up to a plan: made, or found as an earlier process left it.
-    fn begin(
-        &self,
-        request: &Request,
-        observer: &dyn Observer,
-    ) -> Result<(Begun, Plan), EngineError> {
+    /// What a request comes to, before anything is written.
+    fn prepare(&self, request: &Request, observer: &dyn Observer) -> Result<Prepared, EngineError> {
         let format = format_named(self.formats, &request.to, "written")?;
         let about = format.about();
         let options = Options::new(about.name, about.options, &request.options)?;
         let writer = format.open_writer(&options)?;
-        self.check_options(&request.options, &[about.name])?;
         let sources = self.open(request, observer)?;
+        check_options(&request.options, &sources, Some(about.name))?;
         let terms = Terms {
             generator: GENERATOR.to_owned(),
             sources: sources.iter().map(|source| source.terms.clone()).collect(),
@@ -294,62 +280,124 @@ impl Engine {
             strict: request.strict,
             probe: request.probe == Probe::Header,
         };
-        check_output(&request.out, &request.sources)?;
-        let out = LocalOutput::new(&request.out, request.durable);
-        let begun = Begun { _lock: lock(&out)?, out, writer };
-        match get_json::<Terms>(&begun.out, TERMS)? {
-            None => {
-                // Whatever lies here was not begun by a conversion, or not far enough to count.
-                for left in [CATALOG, PLAN] {
-                    begun.out.remove(&work::path(left)?)?;
-                }
-                put_json(&begun.out, TERMS, &terms)?;
-            }
-            Some(earlier) if earlier != terms => {
-                let path = request.out.display().to_string();
-                let differences = terms.differences(&earlier);
-                return Err(EngineError::OtherRequest { path, differences });
-            }
-            Some(_) => {}
-        }
-        let plan = self.plan_or_load(request, &sources, terms, &begun, observer);
-        let plan = plan.or_else(|error| give_up(error, &begun.out))?;
-        Ok((begun, plan))
+        Ok(Prepared { writer, sources, terms })
     }
+}
 
-    fn plan_or_load(
-        &self,
-        request: &Request,
-        sources: &[OpenSource],
-        terms: Terms,
-        begun: &Begun,
-        observer: &dyn Observer,
-    ) -> Result<Plan, EngineError> {
-        let out = &begun.out;
-        let folder = work::path(CATALOG)?.under(out.root());
-        let catalog = match Catalog::open(&folder)? {
-            Some(catalog) => {
-                unchanged(&catalog, sources)?;
-                catalog
-            }
-            None => {
-                out.remove(&work::path(CATALOG)?)?;
-                write_catalog(&index_job(request, sources, observer), out, CATALOG)?;
-                open_catalog(out)?
-            }
-        };
-        match Plan::load(out)? {
-            Some(plan) => Ok(plan),
-            None => write_plan(&catalog, terms, begun.writer.as_ref(), &pool(request.jobs)?, out),
+impl Indexed {
+    fn of(catalog: &Catalog) -> Self {
+        let partitions = &catalog.head().partitions;
+        let mut total = Books::default();
+        partitions.iter().for_each(|partition| total.add(&partition.books));
+        Self {
+            total: total.total(),
+            pairs: partitions.iter().map(|partition| partition.pairs).sum(),
+            partitions: partitions.len(),
         }
     }
 }
 
-/// An output that this process plans or finishes.
-struct Begun {
-    _lock: Lock,
-    out: LocalOutput,
+struct Prepared {
     writer: Box<dyn Writer>,
+    sources: Vec<OpenSource>,
+    terms: Terms,
+}
+
+/// Refuses options of formats that take no part, which would be ignored in silence.
+fn check_options(
+    options: &[Assignment],
+    sources: &[OpenSource],
+    to: Option<&str>,
+) -> Result<(), EngineError> {
+    let takes_part =
+        |name: &str| to == Some(name) || sources.iter().any(|source| source.terms.format == name);
+    match options.iter().find(|option| !takes_part(&option.format)) {
+        None => Ok(()),
+        Some(Assignment { format, key, .. }) => {
+            Err(EngineError::StrayOption { format: format.clone(), key: key.clone() })
+        }
+    }
+}
+
+/// Everything up to a plan: made, or found as an earlier process left it.
+fn begin(
+    request: &Request,
+    prepared: Prepared,
+    observer: &dyn Observer,
+) -> Result<(Begun<Box<dyn Writer>>, Plan), EngineError> {
+    let Prepared { writer, sources, terms } = prepared;
+    check_output(&request.out, &request.sources)?;
+    let out = LocalOutput::new(&request.out, request.durable);
+    let begun = Begun::at(out)?.with(writer);
+    match get_json::<Terms>(&begun.out, TERMS)? {
+        None => {
+            // Whatever lies here was not begun by a conversion, or not far enough to count.
+            for left in [CATALOG, PLAN] {
+                begun.out.remove(&work::path(left)?)?;
+            }
+            put_json(&begun.out, TERMS, &terms)?;
+        }
+        Some(earlier) if earlier != terms => {
+            let path = request.out.display().to_string();
+            let differences = terms.differences(&earlier);
+            return Err(EngineError::OtherRequest { path, differences });
+        }
+        Some(_) => {}
+    }
+    let plan = plan_or_load(request, &sources, terms, &begun, observer);
+    let plan = plan.or_else(|error| begun.give_up(error))?;
+    Ok((begun, plan))
+}
+
+fn plan_or_load(
+    request: &Request,
+    sources: &[OpenSource],
+    terms: Terms,
+    begun: &Begun<Box<dyn Writer>>,
+    observer: &dyn Observer,
+) -> Result<Plan, EngineError> {
+    let out = &begun.out;
+    let folder = work::path(CATALOG)?.under(out.root());
+    let catalog = match Catalog::open(&folder)? {
+        Some(catalog) => {
+            unchanged(&catalog, sources)?;
+            catalog
+        }
+        None => {
+            out.remove(&work::path(CATALOG)?)?;
+            write_catalog(&index_job(request, sources, observer), out, CATALOG)?;
+            open_catalog(out)?
+        }
+    };
+    match Plan::load(out)? {
+        Some(plan) => Ok(plan),
+        None => write_plan(&catalog, terms, begun.writer.as_ref(), &pool(request.jobs)?, out),
+    }
+}
+
+/// A catalog of this request that is whole, where the process that made it did not come to
+/// removing its working folder.
+fn unclean_catalog(
+    out: &LocalOutput,
+    request: &Request,
+    sources: &[OpenSource],
+) -> Result<Option<Catalog>, EngineError> {
+    if !out.exists(&work::path(WORK)?) || out.exists(&work::path(TERMS)?) {
+        return Ok(None);
+    }
+    let same = |catalog: &Catalog| {
+        let head = catalog.head();
+        let same_sources = head.sources.len() == sources.len()
+            && head
+                .sources
+                .iter()
+                .zip(sources)
+                .all(|(was, is)| was.terms == is.terms && was.listing == is.listing());
+        same_sources
+            && head.probe == (request.probe == Probe::Header)
+            && head.limit == request.limit
+    };
+    Ok(Catalog::open(out.root())?.filter(same))
 }
 
 fn index_job<'a>(
@@ -372,11 +420,6 @@ fn unit_count(plan: &Plan) -> u32 {
     u32::try_from(plan.units.len()).unwrap_or(u32::MAX)
 }
 
-fn lock(out: &LocalOutput) -> Result<Lock, EngineError> {
-    let taken = Lock::take(&work::path(LOCK)?.under(out.root()))?;
-    taken.ok_or_else(|| EngineError::Locked { path: out.root().display().to_string() })
-}
-
 fn load_plan(out: &LocalOutput) -> Result<Plan, EngineError> {
     let none = || EngineError::NoPlan { path: out.root().display().to_string() };
     Plan::load(out)?.ok_or_else(none)
@@ -387,77 +430,15 @@ fn open_catalog(out: &LocalOutput) -> Result<Catalog, EngineError> {
     Catalog::open(&work::path(CATALOG)?.under(out.root()))?.ok_or_else(none)
 }
 
-/// What cannot be gone on with leaves nothing behind: the same request would fail again, and
-/// another would be refused.
-fn give_up<T>(error: EngineError, out: &LocalOutput) -> Result<T, EngineError> {
-    fn is_final(error: &EngineError) -> bool {
-        match error {
-            EngineError::Within { source, .. } => is_final(source),
-            EngineError::Strict(_) | EngineError::SameId { .. } => true,
-            // What is wrong with the disk may be mended, and what is done is kept.
-            EngineError::Format(error) => {
-                !matches!(error, FormatError::Output(_) | FormatError::Read { .. })
-            }
-            _ => false,
-        }
-    }
-    if is_final(&error) {
-        out.remove(&work::path(WORK)?)?;
-        // The folder itself goes where it is ours and empty; where not, it is no matter.
-        let _ = std::fs::remove_dir(out.root());
-    }
-    Err(error)
-}
-
 /// Refuses to go on with a catalog of releases that are no longer what they were.
 fn unchanged(catalog: &Catalog, sources: &[OpenSource]) -> Result<(), EngineError> {
     for (was, is) in catalog.head().sources.iter().zip(sources) {
         if was.listing != is.listing() {
             return Err(EngineError::Changed {
                 label: was.terms.label.clone(),
-                what: "its files are not those that were listed".to_owned(),
+                what: what_changed(catalog.files(), is),
             });
         }
     }
     Ok(())
-}
-
-/// Refuses an output folder that holds anything but our own working folder, or lies in a source.
-fn check_output(out: &Path, sources: &[SourceRequest]) -> Result<(), EngineError> {
-    let path = || out.display().to_string();
-    let whole = resolve(out);
-    for source in sources {
-        let inside = resolve(&source.path);
-        if whole.starts_with(&inside) {
-            let inside = source.path.display().to_string();
-            return Err(EngineError::Inside { path: path(), inside });
-        }
-    }
-    let entries = match std::fs::read_dir(out) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(work::damaged(&path(), error)),
-    };
-    // A process that died while it moved the last entries has left some of them here.
-    let moved: Option<Vec<String>> = get_json(&LocalOutput::new(out, false), PUBLISHING)?;
-    let moved = moved.filter(|_| !out.join(REPORT).exists()).unwrap_or_default();
-    for entry in entries {
-        let name = entry.map_err(|error| work::damaged(&path(), error))?.file_name();
-        if name != WORK && !moved.iter().any(|moved| name == moved.as_str()) {
-            return Err(EngineError::NotEmpty { path: path() });
-        }
-    }
-    Ok(())
-}
-
-/// A path with its links followed as far as it exists.
-fn resolve(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    for ancestor in path.ancestors() {
-        if let Ok(real) = ancestor.canonicalize() {
-            let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
-            return real.join(rest);
-        }
-    }
-    path
 }

@@ -126,6 +126,8 @@ pub enum EngineError {
     /// Units that have no receipt yet.
     #[error("{} of {units} units are not done: {}", missing.len(), ranges(missing))]
     Unfinished {
+        /// The output folder.
+        path: String,
         /// Their numbers.
         missing: Vec<u32>,
         /// How many there are in all.

@@ -39,7 +39,8 @@ pub(crate) fn finish(
         }
     }
     if !missing.is_empty() {
-        return Err(EngineError::Unfinished { missing, units: plan.units.len() });
+        let path = out.root().display().to_string();
+        return Err(EngineError::Unfinished { path, missing, units: plan.units.len() });
     }
     let report = report(catalog, plan, &receipts)?;
     if report.total.written > 0 {
@@ -81,12 +82,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         generator: GENERATOR.to_owned(),
         schema_version: SCHEMA_VERSION,
         to: terms.to.clone(),
-        options: ReportOptions {
-            limit: terms.limit,
-            shard_size: terms.shard_size,
-            probe: terms.probe,
-            format: terms.options.clone(),
-        },
+        options: ReportOptions::of(terms),
         sources: terms.sources.clone(),
         total: books.total(),
         picture_bytes: receipts.iter().map(|receipt| receipt.picture_bytes).sum(),

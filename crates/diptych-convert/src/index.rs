@@ -1,10 +1,11 @@
 //! Readers into a catalog.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use diptych_format::{Edit, Notice, Place, Probe, Reader, Rejection, Tally};
-use diptych_schema::SCHEMA_VERSION;
+use diptych_schema::{EditPair, SCHEMA_VERSION};
 use diptych_storage::output::{LocalOutput, StagedFile, WriteTree};
 use diptych_storage::tree::OddityKind;
 use diptych_storage::{Limits, ReadTree, RelPath};
@@ -17,6 +18,7 @@ use crate::catalog::{
 };
 use crate::error::EngineError;
 use crate::observe::{Event, Observer};
+use crate::plan::id_digest;
 use crate::report::Books;
 use crate::source::OpenSource;
 use crate::work::{self, damaged, put_json};
@@ -90,6 +92,8 @@ pub(crate) fn write_catalog(
         catalog_version: CATALOG_VERSION,
         schema_version: SCHEMA_VERSION,
         generator: GENERATOR.to_owned(),
+        probe: job.probe == Probe::Header,
+        limit: job.enough,
         sources: sources.iter().map(source).collect(),
         partitions,
         notices,
@@ -118,37 +122,30 @@ fn read_partitions(
     at: &str,
     tasks: &[Task<'_>],
 ) -> Result<Vec<Partition>, EngineError> {
-    let pool = crate::run::pool(job.jobs)?;
     let stop = AtomicBool::new(false);
-    let read = |task: &Task<'_>| {
-        let done = read_partition(job, out, at, task, &stop);
-        if done.is_err() {
-            stop.store(true, Ordering::Relaxed);
-        }
-        done
-    };
-    // With a bound, waves: what lies beyond the partition that fills it is not kept, so that
-    // the same is read whatever the number of threads.
-    let wave = if job.enough.is_some() { job.jobs.get() } else { tasks.len().max(1) };
-    let mut partitions: Vec<Partition> = Vec::with_capacity(tasks.len());
-    let mut pairs = 0;
-    'waves: for wave in tasks.chunks(wave) {
-        let read: Vec<_> = pool.install(|| wave.par_iter().map(read).collect());
-        for partition in first_error_or_all(read)? {
-            if job.enough.is_some_and(|enough| pairs >= enough) {
-                break 'waves;
+    let Some(enough) = job.enough else {
+        let read = |task: &Task<'_>| {
+            let done = read_partition(job, out, at, task, &stop, &mut |_| {});
+            if done.is_err() {
+                stop.store(true, Ordering::Relaxed);
             }
-            pairs += partition.pairs;
-            partitions.push(partition);
-        }
-        if job.enough.is_some_and(|enough| pairs >= enough) {
+            done
+        };
+        let pool = crate::run::pool(job.jobs)?;
+        return first_error_or_all(pool.install(|| tasks.par_iter().map(read).collect()));
+    };
+    // One after the other, so that the same is read whatever the number of threads: what lies
+    // beyond the partition that is enough is not even looked at. Repeats will be no pairs.
+    let mut partitions = Vec::new();
+    let mut ids = HashSet::new();
+    for task in tasks {
+        if ids.len() as u64 >= enough {
             break;
         }
-    }
-    for number in partitions.len()..tasks.len() {
-        for name in [pairs_file(number), rejections_file(number)] {
-            out.remove(&work::path(&format!("{at}/{name}"))?)?;
-        }
+        let mut seen = |pair: &EditPair| {
+            ids.insert(id_digest(&pair.pair_id));
+        };
+        partitions.extend(read_partition(job, out, at, task, &stop, &mut seen)?);
     }
     Ok(partitions)
 }
@@ -177,6 +174,7 @@ fn read_partition(
     at: &str,
     task: &Task<'_>,
     stop: &AtomicBool,
+    seen: &mut dyn FnMut(&EditPair),
 ) -> Result<Option<Partition>, EngineError> {
     let Task { source, partition, number } = *task;
     let name = source.reader.partitions().get(partition).cloned().unwrap_or_default();
@@ -197,6 +195,7 @@ fn read_partition(
         match edit {
             Edit::Pair(mut pair) => {
                 books.of(&pair.dataset, pair.subset.as_deref()).read += 1;
+                seen(&pair);
                 pair.addresses_mut().for_each(|address| address.shift_file(source.first_file));
                 pairs.push(*pair)?;
             }

@@ -21,6 +21,7 @@ pub mod error;
 pub mod finish;
 pub mod index;
 pub mod observe;
+mod output;
 pub mod plan;
 pub mod report;
 pub mod request;

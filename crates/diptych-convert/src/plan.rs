@@ -159,7 +159,8 @@ pub(crate) fn atom_of(pair: &EditPair, grain: Grain) -> Option<&str> {
     }
 }
 
-fn id_digest(pair_id: &str) -> u128 {
+/// What stands for an id where very many are held.
+pub(crate) fn id_digest(pair_id: &str) -> u128 {
     let digest = Sha256::digest(pair_id.as_bytes());
     digest.iter().take(16).fold(0, |sum, byte| sum << 8 | u128::from(*byte))
 }

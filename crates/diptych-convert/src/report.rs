@@ -6,7 +6,7 @@ use diptych_format::{Notice, Rejection};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-use crate::request::{OptionValues, SourceTerms};
+use crate::request::{OptionValues, SourceTerms, Terms};
 
 /// The version of the report's shape. It rises when a key is removed or changes its meaning.
 pub const REPORT_VERSION: u32 = 1;
@@ -190,6 +190,28 @@ pub struct Report {
     pub output_bytes: u64,
     /// What else is to be known of the releases.
     pub notices: Vec<Notice>,
+}
+
+impl Report {
+    /// Whether it is the report of these terms, whatever else they say of the way there.
+    pub(crate) fn is_of(&self, terms: &Terms) -> bool {
+        let options = ReportOptions::of(terms);
+        self.generator == terms.generator
+            && self.to == terms.to
+            && self.sources == terms.sources
+            && self.options == options
+    }
+}
+
+impl ReportOptions {
+    pub(crate) fn of(terms: &Terms) -> Self {
+        Self {
+            limit: terms.limit,
+            shard_size: terms.shard_size,
+            probe: terms.probe,
+            format: terms.options.clone(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Units: each alone, in any order, by any process that sees the release and the output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 use diptych_format::writer::UnitOutput;
@@ -156,7 +156,6 @@ impl UnitOutput for UnitFolder<'_> {
 fn run_unit(job: &UnitJob<'_>, number: u32, plan: &UnitPlan) -> Result<(), EngineError> {
     let folder = work::staging(number);
     let staging = work::path(&folder)?;
-    job.out.remove(&staging)?;
     let written = write_unit(job, number, plan, &folder);
     let receipt = match written {
         Ok(receipt) => receipt,
@@ -262,19 +261,19 @@ fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
     bytes
 }
 
-/// Says which pairs were being written, and of what file the range was that cannot be read.
+/// Says which pairs were being written, and from what files where it is these that fail.
 fn failed_atom(job: &UnitJob<'_>, atom: &Atom, error: FormatError) -> EngineError {
     let ids: Vec<_> = atom.samples.iter().map(|sample| sample.pair.pair_id.as_str()).collect();
-    let mut files = Vec::new();
+    let mut what = format!("cannot write {}", ids.join(", "));
     if matches!(error, FormatError::Output(OutputError::Read { .. })) {
+        let mut numbers = BTreeSet::new();
         for sample in &atom.samples {
-            let target = sample.pair.target.as_ref();
-            for picture in std::iter::once(&sample.pair.source).chain(target) {
-                let place = job.sources.place(picture.address.file(), &picture.name, None);
-                files.push(place.to_string());
-            }
+            let mut pair = sample.pair.clone();
+            numbers.extend(pair.addresses_mut().filter_map(|address| address.file()));
         }
+        let files: Vec<_> =
+            numbers.into_iter().map(|number| job.sources.name(number).to_string()).collect();
+        what = format!("{what} (from {})", files.join(", "));
     }
-    let of = if files.is_empty() { String::new() } else { format!(" (from {})", files.join("; ")) };
-    EngineError::from(error).within(format!("cannot write {}{of}", ids.join(", ")))
+    EngineError::from(error).within(what)
 }

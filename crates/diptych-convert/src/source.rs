@@ -187,15 +187,35 @@ impl Sources {
         Ok(file)
     }
 
+    /// What a file is called.
+    pub(crate) fn name(&self, number: u32) -> Place {
+        let Some(file) = self.files.get(number as usize) else { return Place::default() };
+        let path = file.pieces.first().map(|piece| piece.path.to_string());
+        Place { source: file.source.clone(), file: path, ..Place::default() }
+    }
+
     /// Where a picture of that name in that file is, for a rejection.
     pub(crate) fn place(&self, file: Option<u32>, name: &str, offset: Option<u64>) -> Place {
-        let file = file.and_then(|number| self.files.get(number as usize));
-        Place {
-            source: file.map_or_else(String::new, |file| file.source.clone()),
-            file: file.and_then(|f| f.pieces.first()).map(|piece| piece.path.to_string()),
-            member: Some(name.to_owned()),
-            row: None,
-            offset,
+        let place = file.map_or_else(Place::default, |number| self.name(number));
+        Place { member: Some(name.to_owned()), offset, ..place }
+    }
+}
+
+/// Which of a source's files is no longer what it was when the catalog was made.
+pub(crate) fn what_changed(files: &[CatalogFile], source: &OpenSource) -> String {
+    let of_source = files.iter().filter(|file| file.source == source.terms.label);
+    for piece in of_source.flat_map(|file| &file.pieces) {
+        match source.tree.entry(piece.path.as_str()) {
+            None => return format!("{} is not there any more", piece.path),
+            Some(now) if now.length != piece.length => {
+                let (was, is) = (piece.length, now.length);
+                return format!("{} had {was} bytes and has {is}", piece.path);
+            }
+            Some(now) if now.modified != piece.modified => {
+                return format!("{} was written since", piece.path);
+            }
+            Some(_) => {}
         }
     }
+    "there are other files, or files of rows have changed".to_owned()
 }

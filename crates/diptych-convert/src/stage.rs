@@ -62,7 +62,9 @@ impl Stage<'_> {
         match self.pictures(&pair) {
             Ok(Pictures { source, references, target, mask }) => {
                 let key = key_of(&pair.pair_id);
-                Ok(Ok(Sample { pair, key, source, references, target, mask }))
+                let mut sample = Sample { pair, key, source, references, target, mask };
+                take_sizes(&mut sample);
+                Ok(Ok(sample))
             }
             Err(Halt::Failed(error)) => Err(error),
             Err(Halt::Fault(fault)) => {
@@ -249,6 +251,25 @@ impl Stage<'_> {
             }
         }
     }
+}
+
+/// Gives the pair the sizes that were not known when it was read, and with them the mask's grid.
+fn take_sizes(sample: &mut Sample) {
+    let take = |of: &mut Picture, from: &WrittenPicture| {
+        if of.size().is_none() {
+            (of.width, of.height) = (Some(from.width), Some(from.height));
+        }
+    };
+    let Sample { pair, source, target, mask, .. } = sample;
+    take(&mut pair.source, source);
+    if let (Some(of), Some(from)) = (&mut pair.target, target) {
+        take(of, from);
+    }
+    let part = pair.mask.as_mut().and_then(|mask| mask.parts.first_mut());
+    if let (Some(MaskPart::Picture(of)), Some(from)) = (part, mask) {
+        take(of, from);
+    }
+    pair.verify_mask_grid();
 }
 
 struct Pictures {

@@ -3,6 +3,9 @@
 //! While an output is being made it holds nothing but this folder. What is published in it is
 //! whole: a catalog has its `catalog.json`, a unit its receipt.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, OutputError, WriteTree};
 use serde::Serialize;
@@ -46,10 +49,14 @@ pub fn unit(number: u32) -> String {
     format!(".diptych/units/{number:06}")
 }
 
-/// Where a unit is written. Processes that write the same unit at one time do not meet.
+/// Where a unit is written: a place of its own each time, since the same unit may be written at
+/// the same time by another thread, process or machine.
 #[must_use]
 pub fn staging(number: u32) -> String {
-    format!(".diptych/staging/{number:06}-{}", std::process::id())
+    // The keys of a hasher are the one source of chance that the standard library has. Nothing
+    // that is kept depends on it.
+    let chance = RandomState::new().build_hasher().finish();
+    format!(".diptych/staging/{number:06}-{chance:016x}")
 }
 
 /// A path that is one by construction.

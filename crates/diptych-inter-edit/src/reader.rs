@@ -391,26 +391,21 @@ fn pair(
             None
         }
     };
-    let mask = mask.map(|mask| {
-        let stated = if edit_type.as_deref() == Some("add") { Grid::Target } else { Grid::Source };
-        let grid = grid(stated, &source, &target, &mask);
-        if grid != stated {
-            let value = stated.word().to_owned();
-            labels.push(Label { name: "mask_grid_expected".to_owned(), value });
-        }
-        Mask {
-            parts: vec![MaskPart::Picture(mask)],
-            combine: Combine::Union,
-            edited: Edited::White,
-            grid,
-            origin: MaskOrigin::Release,
-        }
+    // Measured on the whole release: an Add's mask is on the target's grid, all others are on the
+    // source's.
+    let grid = if edit_type.as_deref() == Some("add") { Grid::Target } else { Grid::Source };
+    let mask = mask.map(|mask| Mask {
+        parts: vec![MaskPart::Picture(mask)],
+        combine: Combine::Union,
+        edited: Edited::White,
+        grid,
+        origin: MaskOrigin::Release,
     });
     let language = row
         .language
         .or_else(|| row.instruction.as_deref().and_then(|text| language_of(text, Some("en"))));
     labels.sort_by(|a, b| a.name.cmp(&b.name));
-    EditPair {
+    let mut pair = EditPair {
         split: metadata.split,
         edit_type,
         edit_type_native: row.edit_type.into_iter().collect(),
@@ -422,30 +417,14 @@ fn pair(
         labels,
         native: Some(native),
         ..EditPair::new(pair_id, NAME.to_owned(), source)
-    }
-}
-
-/// Whose grid the mask is on: the stated picture's, unless sizes are known that say otherwise.
-fn grid(stated: Grid, source: &Picture, target: &Picture, mask: &Picture) -> Grid {
-    let (Some(mask), Some(source), Some(target)) = (mask.size(), source.size(), target.size())
-    else {
-        return stated;
     };
-    let fits = |grid| match grid {
-        Grid::Source => mask == source,
-        Grid::Target => mask == target,
-        Grid::Other => true,
-    };
-    [stated, Grid::Source, Grid::Target, Grid::Other]
-        .into_iter()
-        .find(|grid| fits(*grid))
-        .unwrap_or(Grid::Other)
+    pair.verify_mask_grid();
+    pair
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use diptych_schema::Address;
 
     #[test]
     fn the_archive_follows_from_the_ids_where_the_row_names_none() {
@@ -463,23 +442,5 @@ mod tests {
         ] {
             assert_eq!(named(&file(name), ("source", number, per_shard, Some(4))).archive, None);
         }
-    }
-
-    #[test]
-    fn the_masks_grid_is_verified_where_sizes_are_known() {
-        let picture = |size: Option<(u32, u32)>| Picture {
-            name: String::new(),
-            address: Address::Inline(Vec::new()),
-            width: size.map(|s| s.0),
-            height: size.map(|s| s.1),
-            media_type: None,
-        };
-        let (source, target) = (picture(Some((166, 166))), picture(Some((128, 128))));
-        let found = |stated, mask| grid(stated, &source, &target, &picture(mask));
-        assert_eq!(found(Grid::Target, Some((128, 128))), Grid::Target);
-        assert_eq!(found(Grid::Source, Some((166, 166))), Grid::Source);
-        assert_eq!(found(Grid::Source, Some((128, 128))), Grid::Target);
-        assert_eq!(found(Grid::Source, Some((64, 64))), Grid::Other);
-        assert_eq!(found(Grid::Source, None), Grid::Source);
     }
 }

@@ -1,6 +1,6 @@
 //! The edit pair and the small types in it.
 
-use crate::mask::Mask;
+use crate::mask::{Grid, Mask};
 use crate::picture::{Address, Picture, Reference};
 
 /// Declares an enum whose members are words of the schema: the word is what catalogs and
@@ -158,6 +158,31 @@ impl EditPair {
             labels: Vec::new(),
             licence: None,
             native: None,
+        }
+    }
+
+    /// Holds the mask's grid against the sizes of the pictures, where all of them are known: the
+    /// grid becomes what the sizes say, and where that is not what the release says a label
+    /// `mask_grid_expected` keeps its word.
+    pub fn verify_mask_grid(&mut self) {
+        let Some(mask) = &mut self.mask else { return };
+        let part = mask.parts.first().and_then(crate::mask::MaskPart::size);
+        let target = self.target.as_ref().and_then(Picture::size);
+        let (Some(part), Some(source), Some(target)) = (part, self.source.size(), target) else {
+            return;
+        };
+        let stated = mask.grid;
+        let fits = |grid| match grid {
+            Grid::Source => part == source,
+            Grid::Target => part == target,
+            Grid::Other => part != source && part != target,
+        };
+        if !fits(stated) {
+            let found = Grid::ALL.iter().copied().find(|grid| fits(*grid));
+            mask.grid = found.unwrap_or(Grid::Other);
+            let name = "mask_grid_expected".to_owned();
+            self.labels.push(Label { name, value: stated.word().to_owned() });
+            self.labels.sort_by(|a, b| a.name.cmp(&b.name));
         }
     }
 
@@ -369,6 +394,39 @@ mod tests {
         assert_eq!([clamped.x0, clamped.y0, clamped.x1, clamped.y1], [174.0, 218.0, 960.0, 547.0]);
         assert_eq!(clamped.status, BoxStatus::Ok);
         assert_eq!(EditBox::new([40.0, 50.0, 40.0, 90.0], 960, 960).clamped(), None);
+    }
+
+    #[test]
+    fn the_masks_grid_is_verified_where_sizes_are_known() {
+        let picture = |size: Option<(u32, u32)>| Picture {
+            name: String::new(),
+            address: Address::Inline(Vec::new()),
+            width: size.map(|size| size.0),
+            height: size.map(|size| size.1),
+            media_type: None,
+        };
+        let found = |grid, size| {
+            let source = picture(Some((166, 166)));
+            let mut pair = EditPair::new("a".to_owned(), "b".to_owned(), source);
+            pair.target = Some(picture(Some((128, 128))));
+            pair.mask = Some(Mask {
+                parts: vec![crate::MaskPart::Picture(picture(size))],
+                combine: crate::Combine::Union,
+                edited: crate::Edited::White,
+                grid,
+                origin: crate::MaskOrigin::Release,
+            });
+            pair.verify_mask_grid();
+            let labels: Vec<_> = pair.labels.iter().map(|label| label.value.clone()).collect();
+            (pair.mask.map(|mask| mask.grid).unwrap(), labels.concat())
+        };
+        let (source, target, other) = (Grid::Source, Grid::Target, Grid::Other);
+        assert_eq!(found(target, Some((128, 128))), (target, String::new()));
+        assert_eq!(found(source, Some((166, 166))), (source, String::new()));
+        assert_eq!(found(source, Some((128, 128))), (target, "source".to_owned()));
+        assert_eq!(found(source, Some((64, 64))), (other, "source".to_owned()));
+        assert_eq!(found(other, Some((166, 166))), (source, "other".to_owned()));
+        assert_eq!(found(source, None), (source, String::new()));
     }
 
     #[test]

@@ -62,7 +62,8 @@ fn escaped(bytes: &[u8]) -> Vec<String> {
 }
 
 /// Whether `c` moves or hides what stands around it.
-fn is_hidden(c: char) -> bool {
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

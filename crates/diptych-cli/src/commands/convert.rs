@@ -6,13 +6,10 @@ use std::path::Path;
 use diptych::report::{Book, BookLine, Report};
 use serde::Serialize;
 
-use super::{counted, print_json, reading, request};
+use super::{JSON_VERSION, counted, print_json, reading, request};
 use crate::args;
 use crate::exit::Outcome;
 use crate::printer::{Printer, data, size};
-
-/// The version of the JSON that these commands print.
-pub(super) const JSON_VERSION: u32 = 1;
 
 pub(crate) fn convert(args: args::Convert, printer: &Printer) -> anyhow::Result<Outcome> {
     let json = args.json.json;

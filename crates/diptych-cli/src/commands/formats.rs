@@ -5,7 +5,7 @@ use std::fmt::Write;
 use diptych::format::{About, OptionKind};
 use serde::Serialize;
 
-use super::print_json;
+use super::{JSON_VERSION, print_json};
 use crate::args;
 use crate::exit::{Outcome, Usage};
 use crate::printer::data;
@@ -23,7 +23,8 @@ pub(crate) fn formats(args: &args::Formats) -> anyhow::Result<Outcome> {
         }
     };
     if args.json.json {
-        print_json(&chosen.iter().map(|about| FormatJson::of(about)).collect::<Vec<_>>())?;
+        let formats = chosen.iter().map(|about| FormatJson::of(about)).collect();
+        print_json(&FormatsJson { json_version: JSON_VERSION, formats })?;
     } else if args.name.is_some() {
         chosen.iter().try_for_each(|about| data(&details(about)))?;
     } else {
@@ -79,6 +80,12 @@ fn details(about: &About) -> String {
         let _ = writeln!(text, "  not kept: {loss}");
     }
     text
+}
+
+#[derive(Serialize)]
+struct FormatsJson {
+    json_version: u32,
+    formats: Vec<FormatJson>,
 }
 
 #[derive(Serialize)]

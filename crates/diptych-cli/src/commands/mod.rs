@@ -49,9 +49,13 @@ fn reading(args: Sources, work: &Work, to: &str, out: std::path::PathBuf) -> Req
     }
 }
 
+/// The version of the JSON that the commands print.
+const JSON_VERSION: u32 = 1;
+
 /// Prints a value as JSON.
 fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    crate::printer::data(&(serde_json::to_string_pretty(value)? + "\n"))
+    let json = serde_json::to_string_pretty(value)? + "\n";
+    crate::printer::data(&crate::printer::visible_json(&json))
 }
 
 /// `1 shard`, `2 shards`.

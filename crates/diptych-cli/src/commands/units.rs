@@ -5,8 +5,8 @@ use diptych::request::default_jobs;
 use diptych::storage::Limits;
 use serde::Serialize;
 
-use super::convert::{JSON_VERSION, finished};
-use super::{counted, print_json, request};
+use super::convert::finished;
+use super::{JSON_VERSION, counted, print_json, request};
 use crate::args;
 use crate::exit::Outcome;
 use crate::printer::{Printer, size};

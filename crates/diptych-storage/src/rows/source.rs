@@ -1,9 +1,11 @@
 //! The text of a file: its bytes, or what its gzip members hold, one after the other.
 
 use std::io::{self, BufRead, Read};
+use std::mem::take;
 use std::sync::Arc;
 
 use flate2::bufread::GzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::read::ReadAt;
 
@@ -36,7 +38,71 @@ pub(super) struct Source {
 
 enum Reader {
     Plain(Input),
-    Gzip(Box<GzDecoder<Input>>),
+    Gzip(Box<Member>),
+    /// What is left of a damaged member, and where the damage is.
+    Rest {
+        text: io::Cursor<Vec<u8>>,
+        offset: u64,
+        detail: String,
+    },
+}
+
+/// A gzip member being read.
+struct Member {
+    decoder: GzDecoder<Input>,
+    /// Where its compressed data begin in the file, behind its header.
+    start: u64,
+    /// Bytes of its text that were given.
+    given: u64,
+}
+
+impl Member {
+    fn new(input: Input) -> Box<Self> {
+        let decoder = GzDecoder::new(input);
+        // The decoder reads the header as soon as it is made.
+        let start = decoder.get_ref().offset();
+        Box::new(Self { decoder, start, given: 0 })
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.decoder.read(buffer)?;
+        self.given += n as u64;
+        Ok(n)
+    }
+
+    /// The text between what was given and damage. A decoder that comes upon damage drops what it
+    /// had made out in the same step, which may be many good rows; here it is made out again, and
+    /// what is before the damage is kept.
+    fn rest(&self) -> io::Result<Vec<u8>> {
+        if self.decoder.header().is_none() {
+            // The header itself is damaged: nobody knows where the text begins.
+            return Ok(Vec::new());
+        }
+        let file = Arc::clone(&self.decoder.get_ref().file);
+        let mut input = Input::at(file, self.start);
+        let mut inflate = Decompress::new(false);
+        let mut step = vec![0; BUFFER];
+        let mut rest = Vec::new();
+        loop {
+            let (read, made) = (inflate.total_in(), inflate.total_out());
+            let compressed = input.fill_buf()?;
+            // What was given is passed over, and not a byte more at once.
+            let passed = usize::try_from(self.given.saturating_sub(made)).unwrap_or(BUFFER);
+            let most = if passed == 0 { BUFFER } else { passed.min(BUFFER) };
+            let step = step.get_mut(..most).unwrap_or_default();
+            let done = inflate.decompress(compressed, step, FlushDecompress::None);
+            let (read, new) = (inflate.total_in() - read, inflate.total_out() - made);
+            input.consume(usize::try_from(read).unwrap_or(usize::MAX));
+            if passed == 0 {
+                let new = usize::try_from(new).ok().and_then(|new| step.get(..new));
+                rest.extend_from_slice(new.unwrap_or_default());
+            }
+            let stuck = read == 0 && new == 0;
+            if stuck || !matches!(done, Ok(Status::Ok)) || rest.len() > BUFFER {
+                return Ok(rest);
+            }
+        }
+    }
 }
 
 impl Source {
@@ -45,7 +111,7 @@ impl Source {
         // A plain decoder stops at the end of a member, which is what is wanted here: to see what
         // follows. One for many members takes whatever follows for a damaged member.
         let reader = if input.peek(GZIP.len())?.starts_with(&GZIP) {
-            Reader::Gzip(Box::new(GzDecoder::new(input)))
+            Reader::Gzip(Member::new(input))
         } else {
             Reader::Plain(input)
         };
@@ -55,9 +121,9 @@ impl Source {
     /// Reads on; 0 where the text goes no further, and then `stop` is set.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let decoder = match &mut self.reader {
+            let member = match &mut self.reader {
                 None => return Ok(0),
-                Some(Reader::Gzip(decoder)) => decoder,
+                Some(Reader::Gzip(member)) => member,
                 Some(Reader::Plain(input)) => {
                     let n = input.read(buffer)?;
                     if n == 0 {
@@ -65,25 +131,35 @@ impl Source {
                     }
                     return Ok(n);
                 }
+                Some(Reader::Rest { text, offset, detail }) => {
+                    let n = text.read(buffer)?;
+                    if n == 0 {
+                        let stop = Stop::Corrupt { offset: *offset, detail: take(detail) };
+                        self.stop(stop);
+                    }
+                    return Ok(n);
+                }
             };
-            match decoder.read(buffer) {
+            match member.read(buffer) {
                 Ok(0) => {}
                 Ok(n) => return Ok(n),
                 Err(error) => {
-                    let input = decoder.get_ref();
+                    let input = member.decoder.get_ref();
                     if input.has_failed {
                         return Err(error);
                     }
                     let offset = input.offset();
-                    self.stop(match error.kind() {
-                        io::ErrorKind::UnexpectedEof => Stop::Cut { offset },
-                        _ => Stop::Corrupt { offset, detail: error.to_string() },
-                    });
-                    return Ok(0);
+                    if error.kind() == io::ErrorKind::UnexpectedEof {
+                        self.stop(Stop::Cut { offset });
+                        return Ok(0);
+                    }
+                    let (text, detail) = (io::Cursor::new(member.rest()?), error.to_string());
+                    self.reader = Some(Reader::Rest { text, offset, detail });
+                    continue;
                 }
             }
-            if let Some(Reader::Gzip(decoder)) = self.reader.take() {
-                self.next_member(decoder.into_inner())?;
+            if let Some(Reader::Gzip(member)) = self.reader.take() {
+                self.next_member(member.decoder.into_inner())?;
             }
         }
     }
@@ -94,7 +170,7 @@ impl Source {
         while input.skip_zeros()? {}
         let rest = input.peek(MEMBER.len())?;
         if rest.starts_with(&MEMBER) {
-            self.reader = Some(Reader::Gzip(Box::new(GzDecoder::new(input))));
+            self.reader = Some(Reader::Gzip(Member::new(input)));
             return Ok(());
         }
         let (there, is_begun) = (rest.len() as u64, MEMBER.starts_with(rest));
@@ -195,7 +271,12 @@ struct Input {
 
 impl Input {
     fn new(file: Arc<dyn ReadAt>) -> Self {
-        Self { file, buffer: Buffer::default(), end: 0, has_failed: false }
+        Self::at(file, 0)
+    }
+
+    /// The bytes from `offset` on.
+    fn at(file: Arc<dyn ReadAt>, offset: u64) -> Self {
+        Self { file, buffer: Buffer::default(), end: offset, has_failed: false }
     }
 
     /// Position of the next byte.

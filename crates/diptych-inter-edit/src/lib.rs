@@ -4,11 +4,11 @@
 //! `asset_shards/asset-*.tar` (pictures, found by the names that the rows give) and a
 //! `manifest.json`, which some copies lack. A download of a part is the normal case.
 //!
-//! - [`layout`]: which files there are and which should be; the manifest.
-//! - [`wire`]: a row's bytes into what it says. No I/O.
-//! - [`text`]: what is known of the instructions.
-//! - [`archives`]: pictures by name.
-//! - [`reader`]: rows and pictures into pairs.
+//! - `layout`: which files there are and which should be; the manifest.
+//! - `wire`: a row's bytes into what it says. No I/O.
+//! - `text`: what is known of the instructions.
+//! - `archives`: pictures by name.
+//! - `reader`: rows and pictures into pairs.
 
 mod archives;
 mod layout;

@@ -14,6 +14,13 @@ pub(crate) struct Drawn {
     pub(crate) height: u32,
 }
 
+impl Drawn {
+    /// Width and height.
+    pub(crate) fn size(&self) -> (u32, u32) {
+        (self.width, self.height)
+    }
+}
+
 /// A mask as a release has it, and its pixels as they must be written.
 #[derive(Clone)]
 pub(crate) struct DrawnMask {

@@ -304,7 +304,13 @@ fn dress_pictures(told: &mut Told, j: usize, masked: bool) {
     told.source = drawn("source", j);
     told.target = drawn("target", j + 4);
     told.references = (0..j % 3).map(|k| drawn(&format!("reference{k}"), j / 3 + k)).collect();
-    told.mask = masked.then(|| mask(&format!("mask {id}"), j % 8 == 5, (10, 9)));
+    // The grid that a mask is said to have is held against the sizes: they must agree.
+    let (grid, size) = match j % 3 {
+        0 => ("source", told.source.size()),
+        1 => ("target", told.target.size()),
+        _ => ("other", (7, 5)),
+    };
+    told.mask = masked.then(|| mask(&format!("mask {id}"), j % 8 == 5, size));
 
     told.put_picture("source", picture("source", &id, &told.source));
     told.put_picture("target", picture("target", &id, &told.target));
@@ -319,7 +325,7 @@ fn dress_pictures(told: &mut Told, j: usize, masked: bool) {
     told.put_picture("references", references.collect());
     if let Some(mask) = &told.mask {
         told.put_picture("mask", picture("mask", &id, &mask.drawn));
-        told.put("mask_grid", json!(["source", "target", "other"].get(j % 3)));
+        told.put("mask_grid", json!(grid));
         told.put("mask_origin", json!(if j % 8 == 5 { "difference" } else { "release" }));
     }
 }

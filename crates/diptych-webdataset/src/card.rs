@@ -54,7 +54,9 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
         "\n## How to load it\n\n\
          Load the folder, not its files: `load_dataset(FOLDER, split=\"train\")`. With \
          `data_files=` or `load_dataset(\"webdataset\", ...)` the features declared above are \
-         not used, and columns that the first samples lack are dropped in silence.\n\n",
+         not used, and columns that the first samples lack are dropped in silence.\n\n\
+         `wids-SPLIT.json` are shard lists for `wids`. Energon finds `.nv-meta` and the \
+         `.tar.idx` of each shard; it needs a cooker that says which part is what.\n\n",
     );
     text.push_str(&card::origins(provenance));
     text
@@ -149,7 +151,7 @@ mod tests {
     fn the_head_declares_the_union_of_all_fields() {
         let card = card(&mixed(), &Provenance::default());
         let (head, _) = card.split_once("\n# Edit pairs").unwrap();
-        assert_eq!(head, include_str!("card_head.golden.yaml"));
+        assert_eq!(head, include_str!("golden/card-head.yaml"));
     }
 
     #[test]

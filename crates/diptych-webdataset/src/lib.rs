@@ -7,9 +7,12 @@
 //! - no dot in a key, since readers end it at the first; lower-case extensions of the true type;
 //! - no empty shard, which three readers refuse;
 //! - the card declares every field of the whole output, since `datasets` would otherwise infer
-//!   them from the first five samples and drop what comes later.
+//!   them from the first five samples and drop what comes later;
+//! - what `wids` and Energon would make in a pass of their own over the finished shards is written
+//!   with them.
 
 mod card;
+mod index;
 mod ustar;
 mod writer;
 

@@ -12,10 +12,14 @@ use diptych_storage::RelPath;
 use diptych_storage::output::StagedFile;
 
 use crate::card;
+use crate::index::{self, NamedShard};
 use crate::ustar;
 
 /// The one file of a unit, until it gets its name.
 const SHARD: &str = "shard.tar";
+
+/// Where its samples begin, for Energon.
+const OFFSETS: &str = "shard.tar.idx";
 
 pub(crate) struct ShardWriter;
 
@@ -62,7 +66,13 @@ impl Writer for ShardWriter {
         bytes: u64,
         output: &'a mut dyn UnitOutput,
     ) -> Result<Box<dyn UnitWriter + 'a>, FormatError> {
-        Ok(Box::new(Shard { output, bytes, file: None, samples: 0, fields: BTreeMap::new() }))
+        Ok(Box::new(Shard {
+            output,
+            bytes,
+            file: None,
+            offsets: Vec::new(),
+            fields: BTreeMap::new(),
+        }))
     }
 
     fn finish(
@@ -71,6 +81,7 @@ impl Writer for ShardWriter {
         provenance: &Provenance,
         output: &mut dyn FinishOutput,
     ) -> Result<(), FormatError> {
+        let mut named = Vec::new();
         for &split in Split::ALL {
             let shards: Vec<_> = units
                 .iter()
@@ -78,10 +89,17 @@ impl Writer for ShardWriter {
                 .flat_map(|unit| unit.files.files.iter().map(move |file| (unit.unit, file)))
                 .collect();
             for (i, (unit, file)) in shards.iter().enumerate() {
-                output.place(*unit, &file.name, &path(&shard_name(split, i, shards.len()))?)?;
+                let name = shard_name(split, i, shards.len());
+                output.place(*unit, &file.name, &path(&name)?)?;
+                output.place(*unit, OFFSETS, &path(&format!("{name}.idx"))?)?;
+                let UnitFile { bytes, samples, .. } = **file;
+                named.push(NamedShard { split, name, samples, bytes });
             }
         }
         output.put(&path("README.md")?, card::card(units, provenance).as_bytes())?;
+        for (name, text) in index::files(&named)? {
+            output.put(&path(&name)?, text.as_bytes())?;
+        }
         Ok(())
     }
 }
@@ -98,7 +116,8 @@ struct Shard<'a> {
     bytes: u64,
     /// Begun with the first sample: a shard without any is never made.
     file: Option<Box<dyn StagedFile>>,
-    samples: u64,
+    /// Where each sample begins.
+    offsets: Vec<u64>,
     fields: BTreeMap<String, u64>,
 }
 
@@ -110,6 +129,7 @@ impl Shard<'_> {
         if lost > 0 {
             *self.fields.entry(card::NOT_FINITE.to_owned()).or_default() += lost;
         }
+        self.offsets.push(self.file.as_ref().map_or(0, |file| file.position()));
         self.member(sample, "json", &Payload::Bytes(record.into()))?;
         self.picture(sample, "source", &sample.source)?;
         for (i, reference) in sample.references.iter().enumerate() {
@@ -121,7 +141,6 @@ impl Shard<'_> {
         if let Some(mask) = &sample.mask {
             self.picture(sample, "mask", mask)?;
         }
-        self.samples += 1;
         Ok(())
     }
 
@@ -162,9 +181,13 @@ impl UnitWriter for Shard<'_> {
 
     fn close(self: Box<Self>) -> Result<UnitFiles, FormatError> {
         let Some(mut file) = self.file else { return Ok(UnitFiles::default()) };
+        let samples = self.offsets.len() as u64;
+        let mut offsets = self.output.stage(&path(OFFSETS)?, 0)?;
+        offsets.write(&index::offsets(&self.offsets, file.position()))?;
+        offsets.close()?;
         file.write(&ustar::END)?;
         let bytes = file.close()?;
-        let file = UnitFile { name: SHARD.to_owned(), bytes, samples: self.samples };
+        let file = UnitFile { name: SHARD.to_owned(), bytes, samples };
         Ok(UnitFiles { files: vec![file], fields: self.fields })
     }
 }

@@ -235,7 +235,18 @@ fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
     });
     assert_eq!(serde_json::to_value(report).unwrap(), wanted);
     let beside: Vec<_> = tree(out).into_keys().filter(|name| !name.contains('/')).collect();
-    assert_eq!(beside, ["README.md", "rejections.jsonl", "report.json"]);
+    assert_eq!(beside, ["README.md", "rejections.jsonl", "report.json", "wids-train.json"]);
+    let list: Value =
+        serde_json::from_slice(&fs::read(out.join("wids-train.json")).unwrap()).unwrap();
+    let listed = list["shardlist"].as_array().unwrap();
+    let urls: Vec<_> = listed.iter().map(|shard| shard["url"].as_str().unwrap()).collect();
+    let names = shard_names(out).into_iter().map(|name| format!("data/{name}"));
+    assert_eq!(urls, names.collect::<Vec<_>>());
+    let samples: u64 = listed.iter().map(|shard| shard["nsamples"].as_u64().unwrap()).sum();
+    assert_eq!(samples, count as u64);
+    for name in [".info.json", "dataset.yaml", "split.yaml"] {
+        assert!(out.join(".nv-meta").join(name).exists(), "{name}");
+    }
 }
 
 #[test]

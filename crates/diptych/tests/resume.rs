@@ -183,11 +183,20 @@ fn interrupted_while_finishing(to: &str, placed: usize) -> Scene {
     let data = scene.out().join(to).join("data");
     fs::create_dir_all(&data).unwrap();
     for unit in 0..units.min(placed) {
-        let from = scene.out().join(format!(".diptych/units/{unit:06}/shard.tar"));
-        fs::rename(from, data.join(format!("train-{unit:05}-of-{units:05}.tar"))).unwrap();
+        for ending in ["tar", "tar.idx"] {
+            // Of the last of some, only the first of its files.
+            if unit + 1 == placed && ending != "tar" {
+                continue;
+            }
+            let from = scene.out().join(format!(".diptych/units/{unit:06}/shard.{ending}"));
+            let name = format!("train-{unit:05}-of-{units:05}.{ending}");
+            fs::rename(from, data.join(name)).unwrap();
+        }
     }
     if to.is_empty() {
-        let names = r#"["README.md", "data", "rejections.jsonl", "report.json"]"#;
+        let names = scene.whole().into_keys().filter(|name| !name.contains('/'));
+        let names: Vec<_> = names.chain(["data".to_owned(), ".nv-meta".to_owned()]).collect();
+        let names = serde_json::to_string(&names).unwrap();
         fs::write(scene.out().join(".diptych/publishing.json"), names).unwrap();
         fs::create_dir_all(scene.out().join(".diptych/final")).unwrap();
     }
@@ -209,8 +218,12 @@ fn finishing_goes_on_where_it_was_left() {
 fn an_output_that_only_lacked_its_cleaning_up_is_finished() {
     let scene = interrupted_while_finishing("", usize::MAX);
     for (name, bytes) in scene.whole() {
-        if !name.contains('/') {
-            fs::write(scene.out().join(name), bytes).unwrap();
+        if !name.contains('/') || name.starts_with(".nv-meta/") {
+            let path = scene.out().join(&name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            if !name.ends_with('/') {
+                fs::write(path, bytes).unwrap();
+            }
         }
     }
     scene.goes_on();

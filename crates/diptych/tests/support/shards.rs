@@ -56,11 +56,13 @@ fn shard(path: &Path) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();
     let mut archive = tar::Archive::new(bytes.as_slice());
     let mut end = 0;
+    let mut begins = Vec::new();
     for entry in archive.entries().unwrap().raw(true) {
         let mut entry = entry.unwrap();
         let name = String::from_utf8(entry.path_bytes().into_owned()).unwrap();
         assert_eq!(entry.raw_header_position(), end, "{name} follows at once");
         let header = entry.header().clone();
+        let begin = end;
         let mut data = Vec::new();
         entry.read_to_end(&mut data).unwrap();
         assert_plain(&header, &name, data.len());
@@ -69,9 +71,16 @@ fn shard(path: &Path) -> Vec<Sample> {
         let part = (part.to_owned(), data);
         match samples.last_mut() {
             Some(sample) if sample.key == key => sample.members.push(part),
-            _ => samples.push(Sample { key: key.to_owned(), members: vec![part] }),
+            _ => {
+                begins.push(begin);
+                samples.push(Sample { key: key.to_owned(), members: vec![part] });
+            }
         }
     }
+    begins.push(end);
+    let offsets: Vec<u8> = begins.iter().flat_map(|offset: &u64| offset.to_le_bytes()).collect();
+    let index = format!("{}.idx", path.display());
+    assert!(fs::read(&index).unwrap() == offsets, "{index} has the samples' offsets and the end");
     let rest = &bytes[usize::try_from(end).unwrap()..];
     assert!(rest == [0; 1024], "{} ends with 1024 zeros and nothing else", path.display());
     assert!(!samples.is_empty(), "{} is empty", path.display());

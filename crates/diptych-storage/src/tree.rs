@@ -156,7 +156,7 @@ impl ReadTree for LocalTree {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<Arc<dyn ReadAt>> {
-        let file = fs::File::open(path.under(&self.root))?;
+        let (file, _) = open_regular(&path.under(&self.root))?;
         Ok(Arc::new(LocalFile::new(file)?))
     }
 }
@@ -166,10 +166,21 @@ impl ReadTree for LocalTree {
 /// # Errors
 /// Those of the system.
 pub fn open_listed(root: &Path, path: &RelPath) -> io::Result<(Arc<dyn ReadAt>, TreeEntry)> {
-    let file = fs::File::open(path.under(root))?;
-    let meta = file.metadata()?;
+    let (file, meta) = open_regular(&path.under(root))?;
     let entry = TreeEntry { path: path.clone(), length: meta.len(), modified: changed(&meta) };
     Ok((Arc::new(LocalFile::new(file)?), entry))
+}
+
+/// Opens a file that is one. What was listed as a file may have become something else since, and
+/// a pipe would be waited for without end.
+fn open_regular(path: &Path) -> io::Result<(fs::File, fs::Metadata)> {
+    let not_a_file = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+    if !fs::metadata(path)?.is_file() {
+        return Err(not_a_file());
+    }
+    let file = fs::File::open(path)?;
+    let meta = file.metadata()?;
+    if meta.is_file() { Ok((file, meta)) } else { Err(not_a_file()) }
 }
 
 /// The snapshot meant by `folder`, where it is the cache folder of a repository.
@@ -407,6 +418,23 @@ mod tests {
         fs::write(root.join("refs/main"), "rev1\n").unwrap();
         let tree = LocalTree::open(root, &Limits::DEFAULT).unwrap();
         assert_eq!(tree.root(), root.join("snapshots/rev1"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_place_of_a_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "file");
+        let tree = LocalTree::open(dir.path(), &Limits::DEFAULT).unwrap();
+        let path = RelPath::new("file").unwrap();
+        assert!(tree.open(&path).is_ok() && open_listed(dir.path(), &path).is_ok());
+        fs::remove_file(dir.path().join("file")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(dir.path().join("file")).status();
+        assert!(made.unwrap().success());
+        let errors = [tree.open(&path).err(), open_listed(dir.path(), &path).err()];
+        for error in errors {
+            assert_eq!(error.unwrap().kind(), io::ErrorKind::InvalidInput);
+        }
     }
 
     #[test]

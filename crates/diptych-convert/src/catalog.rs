@@ -19,13 +19,14 @@ use arrow_array::builder::{
 use arrow_array::{Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use diptych_format::Notice;
-use diptych_schema::EditPair;
 use diptych_schema::arrow::{catalog_schema, decode, encode};
+use diptych_schema::{Address, EditPair};
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, StagedFile, WriteTree};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +44,14 @@ pub const HEAD: &str = "catalog.json";
 /// Pairs that are in memory at one time while a catalog is written or read.
 const BATCH: usize = 512;
 
+/// About how many bytes of pairs are in memory at one time, however few pairs that are.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// Pairs of a row group: what is buffered while writing.
 const ROW_GROUP: usize = 16 * BATCH;
+
+/// Bytes that are buffered while writing before a row group is ended for them.
+const ROW_GROUP_BYTES: usize = 8 << 20;
 
 /// What a catalog holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,8 +191,10 @@ impl Catalog {
         let name = path.display().to_string();
         let open = || -> Result<ParquetRecordBatchReader, DamagedBy> {
             let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-            Ok(ParquetRecordBatchReaderBuilder::try_new(File::open(&path)?)?
-                .with_batch_size(BATCH)
+            let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path)?)?;
+            let batch = batch_size(reader.metadata());
+            Ok(reader
+                .with_batch_size(batch)
                 .with_offset(size(first))
                 .with_limit(size(count))
                 .build()?)
@@ -205,6 +214,29 @@ impl Catalog {
     ) -> Result<(), EngineError> {
         copy_lines(&self.root.join(rejections_file(partition)), to)
     }
+}
+
+/// Pairs to read at one time: fewer where they are large.
+fn batch_size(metadata: &ParquetMetaData) -> usize {
+    let pair_bytes = metadata.row_groups().iter().map(|group| {
+        let rows = usize::try_from(group.num_rows()).unwrap_or(0).max(1);
+        usize::try_from(group.total_byte_size()).unwrap_or(0) / rows
+    });
+    let largest = pair_bytes.max().unwrap_or(0).max(1);
+    (BATCH_BYTES / largest).clamp(1, BATCH)
+}
+
+/// About how many bytes a pair takes in memory.
+fn pair_bytes(pair: &EditPair) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let mut inline = 0;
+    let references = pair.references.iter().map(|reference| &reference.picture);
+    for picture in std::iter::once(&pair.source).chain(&pair.target).chain(references) {
+        if let Address::Inline(bytes) = &picture.address {
+            inline += bytes.len();
+        }
+    }
+    text(&pair.native) + text(&pair.instruction) + inline + size_of::<EditPair>()
 }
 
 /// Appends a small text file to a staged one; nothing where there is none.
@@ -281,6 +313,7 @@ pub(crate) struct PairsWriter {
     name: String,
     writer: ArrowWriter<StagedWrite>,
     held: Vec<EditPair>,
+    held_bytes: usize,
     count: u64,
 }
 
@@ -290,19 +323,26 @@ impl PairsWriter {
         let name = path.to_string();
         let writer = ArrowWriter::try_new(staged, catalog_schema(), Some(properties()))
             .map_err(|e| damaged(&name, e))?;
-        Ok(Self { name, writer, held: Vec::with_capacity(BATCH), count: 0 })
+        Ok(Self { name, writer, held: Vec::new(), held_bytes: 0, count: 0 })
     }
 
     pub(crate) fn push(&mut self, pair: EditPair) -> Result<(), EngineError> {
+        self.held_bytes += pair_bytes(&pair);
         self.held.push(pair);
         self.count += 1;
-        if self.held.len() >= BATCH { self.flush() } else { Ok(()) }
+        let full = self.held.len() >= BATCH || self.held_bytes >= BATCH_BYTES;
+        if full { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), EngineError> {
         let batch = encode(&self.held).map_err(|e| damaged(&self.name, e))?;
         self.held.clear();
-        self.writer.write(&batch).map_err(|e| damaged(&self.name, e))
+        self.held_bytes = 0;
+        self.writer.write(&batch).map_err(|e| damaged(&self.name, e))?;
+        if self.writer.memory_size() >= ROW_GROUP_BYTES {
+            self.writer.flush().map_err(|e| damaged(&self.name, e))?;
+        }
+        Ok(())
     }
 
     /// Ends the file and says how many pairs are in it.
@@ -440,6 +480,40 @@ mod tests {
         assert_eq!(read_files(&dir.path().join("c").join(FILES)).unwrap(), files);
         write_files(&out, "d", &[]).unwrap();
         assert_eq!(read_files(&dir.path().join("d").join(FILES)).unwrap(), []);
+    }
+
+    #[test]
+    fn large_pairs_are_written_and_read_a_few_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = LocalOutput::new(dir.path(), false);
+        let path = RelPath::new(&pairs_file(0)).unwrap();
+        // Bytes that do not compress.
+        let mut state = 1_u32;
+        let mut noise = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state.to_be_bytes()[0]
+        };
+        let mut pair = |i: usize| {
+            let picture = diptych_schema::Picture {
+                name: "p".to_owned(),
+                address: Address::Inline((0..500_000).map(|_| noise()).collect()),
+                width: None,
+                height: None,
+                media_type: None,
+            };
+            EditPair::new(format!("toy:{i}"), "toy".to_owned(), picture)
+        };
+        let mut writer = PairsWriter::create(&out, &path).unwrap();
+        for i in 0..40 {
+            writer.push(pair(i)).unwrap();
+            assert!(writer.held.len() < 4, "pairs of half a megabyte are not gathered");
+        }
+        assert_eq!(writer.close().unwrap(), 40);
+        let file = File::open(dir.path().join(pairs_file(0))).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        assert!(reader.metadata().num_row_groups() > 1);
+        assert_eq!(reader.metadata().file_metadata().num_rows(), 40);
+        assert!(batch_size(reader.metadata()) <= 2);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::output::{Begun, check_output, finished_but_unclean, lock};
 use crate::plan::{Plan, write_plan};
 use crate::report::{Book, Books, Report};
 use crate::request::{Request, Terms};
-use crate::run::{UnitJob, pool, run_units};
+use crate::run::{UnitJob, run_units};
 use crate::source::{OpenSource, Sources, format_named, open_sources, values, what_changed};
 use crate::work::{self, CATALOG, PLAN, TERMS, WORK, get_json, put_json};
 
@@ -112,7 +112,7 @@ impl Engine {
             limits: request.limits,
             observer,
         };
-        run_units(&job, &all, &pool(request.jobs)?).or_else(|error| begun.give_up(error))?;
+        run_units(&job, &all, request.jobs).or_else(|error| begun.give_up(error))?;
         observer.event(Event::Finishing);
         let report = finish(&begun.out, &catalog, &plan, begun.writer.as_ref())?;
         Ok(Outcome { report })
@@ -152,7 +152,7 @@ impl Engine {
             limits: request.limits,
             observer,
         };
-        run_units(&job, &units, &pool(request.jobs)?)
+        run_units(&job, &units, request.jobs)
     }
 
     /// Finishes an output whose units are all done.
@@ -371,7 +371,7 @@ fn plan_or_load(
     };
     match Plan::load(out)? {
         Some(plan) => Ok(plan),
-        None => write_plan(&catalog, terms, begun.writer.as_ref(), &pool(request.jobs)?, out),
+        None => write_plan(&catalog, terms, begun.writer.as_ref(), request.jobs, out),
     }
 }
 

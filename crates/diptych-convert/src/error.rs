@@ -159,6 +159,27 @@ pub enum EngineError {
     /// The output cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// A working file cannot be read or written.
+    #[error("cannot use {path}")]
+    Work {
+        /// The file.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The output is there and is no folder.
+    #[error("the output {path} is not a folder")]
+    NotAFolder {
+        /// The path.
+        path: String,
+    },
+    /// A path that cannot be written down in a catalog.
+    #[error("the path {path} is not UTF-8")]
+    NotUtf8 {
+        /// The path, as far as it is.
+        path: String,
+    },
     /// A working file is not what was written.
     #[error("{path} is damaged")]
     Damaged {

@@ -131,7 +131,7 @@ fn read_partitions(
             }
             done
         };
-        let pool = crate::run::pool(job.jobs)?;
+        let pool = crate::run::pool(job.jobs, tasks.len())?;
         return first_error_or_all(pool.install(|| tasks.par_iter().map(read).collect()));
     };
     // One after the other, so that the same is read whatever the number of threads: what lies
@@ -278,6 +278,9 @@ fn oddities(source: &OpenSource) -> Vec<Notice> {
             OddityKind::Unfinished => ("unfinished_download", "a download that was not ended"),
             OddityKind::BrokenLink => ("broken_link", "a link to something that is not there"),
             OddityKind::Loop => ("folder_loop", "a folder within itself, through a link"),
+            OddityKind::UnreadableFolder => ("unreadable_folder", "a folder that cannot be read"),
+            OddityKind::TooDeep => ("folder_too_deep", "a folder too far down; not looked into"),
+            OddityKind::NotAFile => ("not_a_file", "a pipe, a socket or a device; not read"),
             _ => ("unreadable_name", "a name that no path here can have; not read"),
         };
         let at = Place { file: Some(oddity.name.clone()), ..source.place() };

@@ -105,6 +105,9 @@ pub(crate) fn check_output(out: &Path, sources: &[SourceRequest]) -> Result<(), 
     let entries = match std::fs::read_dir(out) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            return Err(EngineError::NotAFolder { path: path() });
+        }
         Err(error) => return Err(damaged(&path(), error)),
     };
     // A process that died while it moved the last entries has left some of them here.

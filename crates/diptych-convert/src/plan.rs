@@ -5,6 +5,7 @@
 //! is made some forty bytes a pair are held, and never the pairs themselves.
 
 use std::fs::File;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
 use crate::report::Books;
 use crate::request::Terms;
+use crate::run::pool;
 use crate::source::hex;
 use crate::work::{self, PLAN, PLAN_REJECTIONS, damaged};
 
@@ -99,16 +101,14 @@ pub(crate) fn write_plan(
     catalog: &Catalog,
     terms: Terms,
     writer: &dyn Writer,
-    pool: &rayon::ThreadPool,
+    jobs: NonZeroUsize,
     out: &LocalOutput,
 ) -> Result<Plan, EngineError> {
     let mut books = Books::default();
     catalog.head().partitions.iter().for_each(|partition| books.add(&partition.books));
-    let scanned: Result<Vec<_>, _> = pool.install(|| {
-        (0..catalog.head().partitions.len())
-            .into_par_iter()
-            .map(|partition| scan(catalog, partition, writer))
-            .collect()
+    let partitions = catalog.head().partitions.len();
+    let scanned: Result<Vec<_>, _> = pool(jobs, partitions)?.install(|| {
+        (0..partitions).into_par_iter().map(|partition| scan(catalog, partition, writer)).collect()
     });
     let mut partitions = Vec::new();
     let mut ids = Vec::new();

@@ -27,6 +27,9 @@ const RECEIPT: &str = "receipt.json";
 /// Name of a unit's rejections.
 const REJECTIONS: &str = "rejections.jsonl";
 
+/// More threads than any machine runs at one time.
+const MOST_THREADS: usize = 1024;
+
 /// What says that a unit is done, and what became of its edits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
@@ -76,9 +79,10 @@ pub(crate) struct UnitJob<'a> {
     pub(crate) observer: &'a dyn Observer,
 }
 
-/// So many threads.
-pub(crate) fn pool(jobs: NonZeroUsize) -> Result<rayon::ThreadPool, EngineError> {
-    rayon::ThreadPoolBuilder::new().num_threads(jobs.get()).build().map_err(|error| {
+/// So many threads, but no more than there are tasks for.
+pub(crate) fn pool(jobs: NonZeroUsize, tasks: usize) -> Result<rayon::ThreadPool, EngineError> {
+    let threads = jobs.get().min(tasks).clamp(1, MOST_THREADS);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
         let source = std::io::Error::other(error);
         EngineError::Output(OutputError::Write { action: "start", path: "threads".into(), source })
     })
@@ -109,7 +113,7 @@ pub(crate) fn rejections_of(unit: u32) -> String {
 pub(crate) fn run_units(
     job: &UnitJob<'_>,
     units: &[u32],
-    pool: &rayon::ThreadPool,
+    jobs: NonZeroUsize,
 ) -> Result<(), EngineError> {
     let mut left = Vec::with_capacity(units.len());
     for &unit in units {
@@ -125,7 +129,7 @@ pub(crate) fn run_units(
         bytes: left.iter().map(|(_, plan)| plan.bytes).sum(),
         done: units.len() - left.len(),
     });
-    pool.install(|| {
+    pool(jobs, left.len())?.install(|| {
         left.par_iter().with_max_len(1).try_for_each(|(unit, plan)| {
             let within = |e: EngineError| e.within(format!("cannot write unit {unit}"));
             run_unit(job, *unit, plan).map_err(within)

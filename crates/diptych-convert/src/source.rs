@@ -92,6 +92,9 @@ pub(crate) fn open_sources(
     let mut open: Vec<OpenSource> = Vec::with_capacity(sources.len());
     for source in sources {
         let tree = Arc::new(LocalTree::open(&source.path, limits)?);
+        if std::path::absolute(tree.root()).is_ok_and(|root| root.to_str().is_none()) {
+            return Err(EngineError::NotUtf8 { path: source.path.display().to_string() });
+        }
         let (format, reason) = match &source.from {
             Some(name) => (format_named(formats, name, "read")?, String::new()),
             None => detect(formats, tree.as_ref(), &source.path.display().to_string())?,

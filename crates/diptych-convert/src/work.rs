@@ -97,5 +97,10 @@ pub(crate) fn get_json<T: DeserializeOwned>(
 }
 
 pub(crate) fn damaged(path: &str, source: impl Into<DamagedBy>) -> EngineError {
-    EngineError::Damaged { path: path.to_owned(), source: source.into() }
+    let path = path.to_owned();
+    match source.into() {
+        // The disk's fault, or the system's: what is in the file is not known.
+        DamagedBy::Io(source) => EngineError::Work { path, source },
+        source => EngineError::Damaged { path, source },
+    }
 }

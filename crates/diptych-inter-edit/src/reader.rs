@@ -11,6 +11,7 @@ use diptych_schema::{
     Combine, EditBox, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Picture,
 };
 use diptych_storage::rows::{Ending, RowEvent, Rows};
+use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadTree};
 
 use crate::NAME;
@@ -38,9 +39,7 @@ impl InterEditReader {
         if metadata.is_empty() {
             return Err(FormatError::Malformed {
                 at: Box::new(Place { source: label.to_owned(), ..Place::default() }),
-                what: "no metadata: no metadata/*.jsonl.gz, and no .jsonl.gz, .jsonl or .json \
-                       at the root"
-                    .to_owned(),
+                what: no_metadata(tree.as_ref()),
             });
         }
         let archives = Archives::new(
@@ -90,6 +89,19 @@ impl InterEditReader {
         }
         notices
     }
+}
+
+/// Says that there are no rows, and what lies there that is no file to be read.
+fn no_metadata(tree: &dyn ReadTree) -> String {
+    let mut text = "no metadata: no metadata/*.jsonl.gz, and no .jsonl.gz, .jsonl or .json at \
+                    the root"
+        .to_owned();
+    let odd: Vec<_> = tree.oddities().iter().map(|oddity| oddity.name.as_str()).collect();
+    if !odd.is_empty() {
+        let some = odd.iter().take(5).map(|name| printable(name.as_bytes()));
+        text = format!("{text}; what cannot be read: {}", some.collect::<Vec<_>>().join(", "));
+    }
+    text
 }
 
 impl Reader for InterEditReader {

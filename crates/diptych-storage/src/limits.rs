@@ -30,7 +30,7 @@ pub struct Limits {
 impl Limits {
     /// What the command uses.
     pub const DEFAULT: Self = Self {
-        row_bytes: 4 << 20,
+        row_bytes: 1 << 20,
         member_name_bytes: 4096,
         member_header_bytes: 1 << 20,
         members: 4_000_000,

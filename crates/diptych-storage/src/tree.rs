@@ -43,6 +43,12 @@ pub enum OddityKind {
     UnreadableName,
     /// A folder that lies within itself, through a link.
     Loop,
+    /// A folder that cannot be read.
+    UnreadableFolder,
+    /// A folder farther down than [`Limits::folder_depth`]; nothing in it is looked at.
+    TooDeep,
+    /// A pipe, a socket or a device.
+    NotAFile,
 }
 
 /// A release: files that can be listed and read at positions.
@@ -94,7 +100,7 @@ pub enum TreeError {
         /// Their names, sorted.
         revisions: Vec<String>,
     },
-    /// More files or levels of folders than [`Limits`] allow.
+    /// More files than [`Limits`] allow.
     #[error("{path}: more than {limit} {what}")]
     Limit {
         /// Where it was exceeded.
@@ -255,46 +261,74 @@ impl Listing<'_> {
         prefix: &str,
         above: &mut Vec<PathBuf>,
     ) -> Result<(), TreeError> {
-        let read = |source| TreeError::Read { path: folder.display().to_string(), source };
-        let limit =
-            |what, limit| TreeError::Limit { path: folder.display().to_string(), what, limit };
-        let canonical = fs::canonicalize(folder).map_err(read)?;
+        let name = || prefix.trim_end_matches('/').to_owned();
+        let listed = fs::canonicalize(folder).and_then(|real| Ok((real, fs::read_dir(folder)?)));
+        let (canonical, entries) = match listed {
+            Ok(listed) => listed,
+            // The release itself has to be readable; a folder in it need not be of it.
+            Err(source) if above.is_empty() => {
+                return Err(TreeError::Read { path: folder.display().to_string(), source });
+            }
+            Err(_) => {
+                self.odd(name(), OddityKind::UnreadableFolder);
+                return Ok(());
+            }
+        };
         if above.contains(&canonical) {
-            self.odd(prefix.trim_end_matches('/').to_owned(), OddityKind::Loop);
+            self.odd(name(), OddityKind::Loop);
             return Ok(());
         }
         if above.len() > self.limits.folder_depth {
-            return Err(limit("levels of folders", self.limits.folder_depth));
+            self.odd(name(), OddityKind::TooDeep);
+            return Ok(());
         }
         above.push(canonical);
-        for entry in fs::read_dir(folder).map_err(read)? {
-            let entry = entry.map_err(read)?;
-            let name = entry.file_name();
-            let full = format!("{prefix}{}", name.to_string_lossy());
-            let path = match name.to_str().and_then(|_| RelPath::new(&full).ok()) {
-                Some(path) if !path.file_name().starts_with('.') => path,
-                Some(_) => continue,
-                None => {
-                    self.odd(full, OddityKind::UnreadableName);
-                    continue;
+        for entry in entries {
+            match entry {
+                Ok(entry) => self.entry(&entry, prefix, above)?,
+                Err(source) if above.len() == 1 => {
+                    return Err(TreeError::Read { path: folder.display().to_string(), source });
                 }
-            };
-            let Ok(meta) = fs::metadata(entry.path()) else {
-                self.odd(full, OddityKind::BrokenLink);
-                continue;
-            };
-            if meta.is_dir() {
-                self.folder(&entry.path(), &format!("{full}/"), above)?;
-            } else if full.ends_with(UNFINISHED) {
-                self.odd(full, OddityKind::Unfinished);
-            } else if meta.is_file() {
-                if self.entries.len() >= self.limits.files {
-                    return Err(limit("files", self.limits.files));
-                }
-                self.entries.push(TreeEntry { path, length: meta.len(), modified: changed(&meta) });
+                Err(_) => self.odd(name(), OddityKind::UnreadableFolder),
             }
         }
         above.pop();
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        entry: &fs::DirEntry,
+        prefix: &str,
+        above: &mut Vec<PathBuf>,
+    ) -> Result<(), TreeError> {
+        let name = entry.file_name();
+        let full = format!("{prefix}{}", name.to_string_lossy());
+        let path = match name.to_str().and_then(|_| RelPath::new(&full).ok()) {
+            Some(path) if !path.file_name().starts_with('.') => path,
+            Some(_) => return Ok(()),
+            None => {
+                self.odd(full, OddityKind::UnreadableName);
+                return Ok(());
+            }
+        };
+        let Ok(meta) = fs::metadata(entry.path()) else {
+            self.odd(full, OddityKind::BrokenLink);
+            return Ok(());
+        };
+        if meta.is_dir() {
+            return self.folder(&entry.path(), &format!("{full}/"), above);
+        }
+        if full.ends_with(UNFINISHED) {
+            self.odd(full, OddityKind::Unfinished);
+        } else if !meta.is_file() {
+            self.odd(full, OddityKind::NotAFile);
+        } else if self.entries.len() >= self.limits.files {
+            let path = entry.path().display().to_string();
+            return Err(TreeError::Limit { path, what: "files", limit: self.limits.files });
+        } else {
+            self.entries.push(TreeEntry { path, length: meta.len(), modified: changed(&meta) });
+        }
         Ok(())
     }
 }
@@ -382,7 +416,10 @@ mod tests {
         };
         assert!(with(3, 3).is_ok());
         assert!(matches!(with(2, 3), Err(TreeError::Limit { what: "files", limit: 2, .. })));
-        assert!(matches!(with(3, 2), Err(TreeError::Limit { limit: 2, .. })));
+        let shallow = with(3, 2).unwrap();
+        assert_eq!(names(&shallow), ["2", "3"]);
+        let deep = Oddity { name: "a/b/c".to_owned(), kind: OddityKind::TooDeep };
+        assert_eq!(shallow.oddities(), [deep]);
     }
 
     #[cfg(unix)]

@@ -48,7 +48,7 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
         let _ = writeln!(text, "| `{part}` | {} |", fields.get(part).copied().unwrap_or(0));
     }
     if not_finite > 0 {
-        let _ = writeln!(text, "\n{not_finite} numbers were not finite and are null.");
+        let _ = writeln!(text, "\nNumbers that were not finite and are null: {not_finite}.");
     }
     text.push_str(
         "\n## How to load it\n\n\
@@ -159,7 +159,7 @@ mod tests {
         let mut units = mixed();
         units[0].files.fields.insert(NOT_FINITE.to_owned(), 3);
         let card = card(&units, &Provenance::default());
-        assert!(card.contains("\n3 numbers were not finite and are null.\n"));
+        assert!(card.contains("\nNumbers that were not finite and are null: 3.\n"));
         assert!(!card.contains("name: not finite"));
     }
 }

@@ -167,11 +167,21 @@ pub(crate) fn publish_all(out: &LocalOutput, folder: &str, last: &str) -> Result
     all.sort();
     all.dedup();
     put_json(out, PUBLISHING, &all)?;
-    for name in names {
-        let from = work::path(&format!("{folder}/{name}"))?;
-        out.publish(&from, &work::path(&name)?)?;
+    names.iter().try_for_each(|name| publish_entry(out, &format!("{folder}/{name}"), name))
+}
+
+/// Moves a file or folder. Into a folder that an earlier process has moved already goes what was
+/// made again of it since.
+fn publish_entry(out: &LocalOutput, from: &str, to: &str) -> Result<(), EngineError> {
+    let (source, target) = (work::path(from)?, work::path(to)?);
+    let whole = source.under(out.root());
+    if !(whole.is_dir() && target.under(out.root()).is_dir()) {
+        return Ok(out.publish(&source, &target)?);
     }
-    Ok(())
+    let names = entries(&whole)?;
+    names
+        .iter()
+        .try_for_each(|name| publish_entry(out, &format!("{from}/{name}"), &format!("{to}/{name}")))
 }
 
 fn entries(folder: &Path) -> Result<Vec<String>, EngineError> {

@@ -323,11 +323,14 @@ impl InterEditReader {
                 let PictureFault { kind, cause, file, member, offset } = *fault;
                 // Where the picture should be, rather than where the row is: the row is there in
                 // the native record.
-                let at = match file {
+                let (at, cause) = match file {
                     Some(file) => {
-                        Place { member: Some(member), offset, ..Place::file(&self.label, &file) }
+                        let cause =
+                            format!("{cause}; asked for by {}, row {number}", metadata.path);
+                        let place = Place::file(&self.label, &file);
+                        (Place { member: Some(member), offset, ..place }, cause)
                     }
-                    None => at,
+                    None => (at, cause),
                 };
                 let (pair_id, native) = (Some(pair_id), Some(native));
                 Ok(rejected(Fault { kind, cause, at, pair_id, native }))

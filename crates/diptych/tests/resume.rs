@@ -209,6 +209,9 @@ fn finishing_goes_on_where_it_was_left() {
     interrupted_while_finishing(".diptych/final", usize::MAX).goes_on();
     let scene = interrupted_while_finishing("", usize::MAX);
     fs::write(scene.out().join("README.md"), "of before").unwrap();
+    // A folder of small files, which are made again.
+    fs::create_dir(scene.out().join(".nv-meta")).unwrap();
+    fs::write(scene.out().join(".nv-meta/split.yaml"), "of before").unwrap();
     scene.goes_on();
 }
 

@@ -95,8 +95,6 @@ pub struct Partition {
     pub name: String,
     /// Its pairs.
     pub pairs: u64,
-    /// Whether there is a file of rejections.
-    pub has_rejections: bool,
     /// What was read.
     pub books: Books,
 }

@@ -79,12 +79,6 @@ impl Engine {
         Self { formats }
     }
 
-    /// The formats that it knows.
-    #[must_use]
-    pub fn formats(&self) -> &'static [&'static dyn Format] {
-        self.formats
-    }
-
     /// Converts: plans, runs every unit and finishes. An output that was begun with the same
     /// request and from the same releases is gone on with.
     ///

@@ -107,31 +107,17 @@ struct FinalOutput<'a> {
     out: &'a LocalOutput,
 }
 
-fn below(folder: &str, path: &RelPath) -> Result<RelPath, OutputError> {
-    let path = format!("{folder}/{path}");
-    RelPath::new(&path).map_err(|error| OutputError::Write {
-        action: "place",
-        path,
-        source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
-    })
-}
-
 impl FinishOutput for FinalOutput<'_> {
     fn place(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError> {
-        let from = RelPath::new(name).map_err(|error| OutputError::Write {
-            action: "place",
-            path: name.to_owned(),
-            source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
-        })?;
-        let from = below(&work::unit(unit), &from)?;
-        let to = below(FINAL, path)?;
+        let from = work::below(&work::unit(unit), name)?;
+        let to = work::below(FINAL, path.as_str())?;
         // A process before this one may have come as far as here, or farther.
         let placed = self.out.exists(&to) || self.out.exists(path);
         if placed && !self.out.exists(&from) { Ok(()) } else { self.out.publish(&from, &to) }
     }
 
     fn put(&mut self, path: &RelPath, bytes: &[u8]) -> Result<(), OutputError> {
-        self.out.put(&below(FINAL, path)?, bytes)
+        self.out.put(&work::below(FINAL, path.as_str())?, bytes)
     }
 }
 

@@ -209,14 +209,9 @@ fn read_partition(
             }
         }
     }
+    rejections.close()?;
     job.observer.event(Event::Indexed { edits: read });
-    Ok(Some(Partition {
-        source: label.clone(),
-        name,
-        pairs: pairs.close()?,
-        has_rejections: rejections.close()?,
-        books,
-    }))
+    Ok(Some(Partition { source: label.clone(), name, pairs: pairs.close()?, books }))
 }
 
 /// A file of rejections, made with the first.
@@ -242,28 +237,23 @@ impl<'a> RejectionLines<'a> {
         Ok(file.write(&line)?)
     }
 
-    /// Ends the file and says whether there is one.
-    pub(crate) fn close(self) -> Result<bool, EngineError> {
-        let Some(file) = self.file else { return Ok(false) };
-        file.close()?;
-        Ok(true)
+    /// Ends the file, where there is one.
+    pub(crate) fn close(self) -> Result<(), EngineError> {
+        if let Some(file) = self.file {
+            file.close()?;
+        }
+        Ok(())
     }
 }
 
 fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition]) -> Vec<Notice> {
     let mut notices = Vec::new();
     for source in sources {
-        let mut tally = Tally::default();
         let read = tasks.iter().zip(partitions);
-        for (_, partition) in read.filter(|(task, _)| std::ptr::eq(task.source, source)) {
-            let total = partition.books.total();
-            tally.edits.push(total.read);
-            for (kind, count) in total.rejected {
-                *tally.rejected.entry(kind).or_default() += count;
-            }
-        }
+        let of_source = read.filter(|(task, _)| std::ptr::eq(task.source, source));
+        let edits = of_source.map(|(_, partition)| partition.books.total().read).collect();
         notices.extend(oddities(source.open));
-        let mut of_reader = source.reader.notices(&tally);
+        let mut of_reader = source.reader.notices(&Tally { edits });
         of_reader.sort();
         of_reader.dedup();
         notices.extend(of_reader);

@@ -140,6 +140,7 @@ fn scan(
         atom = of;
         rows.push(PlanRow {
             weight: weight(&pair, writer),
+            // A pair that has no split is written for training; its record keeps none.
             split: pair.split.unwrap_or(Split::Train),
             continues,
             dropped: false,

@@ -145,13 +145,7 @@ struct UnitFolder<'a> {
 
 impl UnitOutput for UnitFolder<'_> {
     fn stage(&mut self, name: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError> {
-        let path = format!("{}/{name}", self.folder);
-        let path = RelPath::new(&path).map_err(|error| OutputError::Write {
-            action: "create",
-            path,
-            source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
-        })?;
-        let mut file = self.out.stage(&path)?;
+        let mut file = self.out.stage(&work::below(&self.folder, name.as_str())?)?;
         file.reserve(bytes);
         Ok(file)
     }

@@ -67,6 +67,17 @@ pub(crate) fn path(name: &str) -> Result<RelPath, EngineError> {
     })
 }
 
+/// A name below a folder of ours, for those who write there: whatever the name says, it leads
+/// nowhere else.
+pub(crate) fn below(folder: &str, name: &str) -> Result<RelPath, OutputError> {
+    let path = format!("{folder}/{name}");
+    RelPath::new(&path).map_err(|error| OutputError::Write {
+        action: "use",
+        path,
+        source: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
+    })
+}
+
 /// Writes a small JSON file and publishes it in one step.
 pub(crate) fn put_json(
     out: &LocalOutput,

@@ -1,7 +1,5 @@
 //! Reading: a release opened as partitions of edits.
 
-use std::collections::BTreeMap;
-
 use diptych_schema::EditPair;
 use diptych_storage::RelPath;
 
@@ -39,8 +37,6 @@ pub enum Edit {
 pub struct Tally {
     /// Edits of each partition, rejected ones among them, in the order of the partitions.
     pub edits: Vec<u64>,
-    /// Rejections by kind.
-    pub rejected: BTreeMap<String, u64>,
 }
 
 /// An open release.

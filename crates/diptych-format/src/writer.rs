@@ -97,14 +97,6 @@ pub struct Sample {
     pub mask: Option<WrittenPicture>,
 }
 
-impl Sample {
-    /// The split under which the pair is written: a pair that has none is written for training.
-    #[must_use]
-    pub fn split(&self) -> Split {
-        self.pair.split.unwrap_or(Split::Train)
-    }
-}
-
 /// Pairs that stay together.
 pub struct Atom {
     /// Them, in order.

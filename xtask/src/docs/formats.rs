@@ -137,6 +137,8 @@ mod tests {
                     },
                 ],
                 losses: &["colour of the sky"],
+                fills: &[],
+                published: &[],
             };
             &ABOUT
         }

@@ -1,11 +1,13 @@
 //! The releases behind a catalog: opened when their bytes are moved, and refused when changed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use diptych_format::options::Assignment;
-use diptych_format::{About, Detection, Format, Options, Place, Probe, Reader, ReaderInput};
+use diptych_format::{
+    About, Detection, Format, OptionKind, Options, Place, Probe, Reader, ReaderInput,
+};
 use diptych_storage::read::Pieces;
 use diptych_storage::recent::Recent;
 use diptych_storage::tree::open_listed;
@@ -30,6 +32,8 @@ pub(crate) struct OpenSource {
     pub(crate) detection: Option<Detection>,
     format: &'static dyn Format,
     options: Options,
+    /// The folders that options name, by key.
+    folders: BTreeMap<&'static str, Arc<LocalTree>>,
 }
 
 impl OpenSource {
@@ -42,20 +46,23 @@ impl OpenSource {
         limits: Limits,
         probe: Probe,
     ) -> Result<Box<dyn Reader>, EngineError> {
-        let tree = Arc::clone(&self.tree) as Arc<dyn ReadTree>;
-        let input =
-            ReaderInput { tree, label: &self.terms.label, options: &self.options, limits, probe };
-        Ok(self.format.open_reader(input)?)
+        let dynamic = |tree: &Arc<LocalTree>| Arc::clone(tree) as Arc<dyn ReadTree>;
+        let folders = self.folders.iter().map(|(key, tree)| (*key, dynamic(tree))).collect();
+        Ok(self.format.open_reader(ReaderInput {
+            tree: dynamic(&self.tree),
+            label: &self.terms.label,
+            options: &self.options,
+            folders,
+            limits,
+            probe,
+        })?)
     }
 
-    /// A digest of the files' names, lengths and times.
+    /// A digest of the files' names, lengths and times, those of further folders among them.
     pub(crate) fn listing(&self) -> String {
         let mut digest = Sha256::new();
-        for entry in self.tree.list() {
-            digest.update(entry.path.as_str().as_bytes());
-            digest.update([0]);
-            digest.update(entry.length.to_le_bytes());
-            digest.update(entry.modified.to_le_bytes());
+        for tree in std::iter::once(&self.tree).chain(self.folders.values()) {
+            digest_of(tree, true, &mut digest);
         }
         hex(&digest.finalize())
     }
@@ -64,6 +71,33 @@ impl OpenSource {
     pub(crate) fn place(&self) -> Place {
         Place { source: self.terms.label.clone(), ..Place::default() }
     }
+}
+
+fn digest_of(tree: &LocalTree, with_times: bool, digest: &mut Sha256) {
+    for entry in tree.list() {
+        digest.update(entry.path.as_str().as_bytes());
+        digest.update([0]);
+        digest.update(entry.length.to_le_bytes());
+        if with_times {
+            digest.update(entry.modified.to_le_bytes());
+        }
+    }
+}
+
+/// Lists the folders that options name.
+fn open_folders(
+    about: &About,
+    options: &Options,
+    limits: &Limits,
+) -> Result<BTreeMap<&'static str, Arc<LocalTree>>, EngineError> {
+    let named = about.options.iter().filter(|spec| spec.kind == OptionKind::Folder);
+    let given = named.filter(|spec| !options.get(spec.key).is_empty());
+    given
+        .map(|spec| {
+            let tree = LocalTree::open(Path::new(options.get(spec.key)), limits)?;
+            Ok((spec.key, Arc::new(tree)))
+        })
+        .collect()
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
@@ -119,8 +153,18 @@ pub(crate) fn open_sources(
         };
         let reason = detection.as_ref().map(|of| of.reason.clone()).unwrap_or_default();
         observer.event(Event::Source { label: label.clone(), format: about.name, reason });
-        let terms = SourceTerms { label, format: about.name.to_owned(), options: values(&given) };
-        open.push(OpenSource { terms, tree, detection, format, options: given });
+        let folders = open_folders(about, &given, limits)?;
+        let mut options = values(&given);
+        for (key, tree) in &folders {
+            // Terms are part of the output, which does not depend on where a folder lies: what is
+            // in it stands for it.
+            let mut digest = Sha256::new();
+            digest_of(tree, false, &mut digest);
+            let said = format!("{} files, {}", tree.list().len(), hex(&digest.finalize()));
+            options.insert((*key).to_owned(), said);
+        }
+        let terms = SourceTerms { label, format: about.name.to_owned(), options };
+        open.push(OpenSource { terms, tree, detection, format, options: given, folders });
     }
     Ok(open)
 }

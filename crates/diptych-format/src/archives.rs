@@ -104,6 +104,12 @@ impl Archives {
         }
     }
 
+    /// What places in the release are named by.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
     /// The files.
     #[must_use]
     pub fn files(&self) -> &[SourceFile] {
@@ -116,6 +122,23 @@ impl Archives {
     pub fn path(&self, number: u32) -> &str {
         let first = self.files.get(number as usize).and_then(|file| file.pieces.first());
         first.map_or("", |path| path.as_str())
+    }
+
+    /// Which piece of a file holds the byte at `offset`, and where in that piece it is.
+    #[must_use]
+    pub fn at(&self, number: u32, offset: u64) -> (&str, u64) {
+        let file = self.files.get(number as usize);
+        let mut within = offset;
+        let mut found = ("", offset);
+        for piece in file.iter().flat_map(|file| &file.pieces) {
+            found = (piece.as_str(), within);
+            let length = self.tree.entry(piece.as_str()).map_or(0, |entry| entry.length);
+            match within.checked_sub(length) {
+                Some(rest) => within = rest,
+                None => break,
+            }
+        }
+        found
     }
 
     /// What was noticed of the archives looked into, sorted.
@@ -170,8 +193,13 @@ impl Archives {
                 }
                 _ => Ok(Note::Unprobed),
             };
-            let index = TarIndex::build(file.as_ref(), &self.limits, &mut classify)
-                .map_err(|source| self.read_error(number, source))?;
+            let rest = self.files.get(number as usize).and_then(|file| file.rest);
+            let (file, limits) = (file.as_ref(), &self.limits);
+            let index = match rest {
+                None => TarIndex::build(file, limits, &mut classify),
+                Some(rest) => TarIndex::build_rest(file, limits, rest.border, &mut classify),
+            };
+            let index = index.map_err(|source| self.read_error(number, source))?;
             self.see(number, &index);
             let weight = index.memory_bytes();
             Ok((index, weight))
@@ -194,12 +222,18 @@ impl Archives {
 
     fn see(&self, number: u32, index: &ArchiveIndex) {
         let notice = |kind: &str, offset: Option<u64>, detail: String| {
-            let at = Place { offset, ..Place::file(&self.label, self.path(number)) };
+            let (file, offset) = match offset.map(|offset| self.at(number, offset)) {
+                Some((file, offset)) => (file, Some(offset)),
+                None => (self.path(number), None),
+            };
+            let at = Place { offset, ..Place::file(&self.label, file) };
             Notice { kind: kind.to_owned(), at, detail }
         };
         let mut found: Vec<Notice> = index
             .defects()
             .iter()
+            // Who says that the beginning is missing says so better.
+            .filter(|defect| !matches!(defect.kind, DefectKind::NoBeginning { .. }))
             .map(|defect| {
                 let kind = match defect.kind {
                     DefectKind::BadHeader { .. } => "damaged_header",
@@ -236,12 +270,13 @@ impl Archives {
         entry: &Entry<'_, Note>,
     ) -> Result<Picture, PictureFault> {
         let fault = |kind, cause: &str| {
+            let (file, offset) = self.at(number, entry.header_offset);
             Err(PictureFault {
                 kind,
                 cause: format!("{}: {cause}", printable(name.as_bytes())),
-                file: Some(self.path(number).to_owned()),
+                file: Some(file.to_owned()),
                 member: name.to_owned(),
-                offset: Some(entry.header_offset),
+                offset: Some(offset),
             })
         };
         match entry.kind {
@@ -332,7 +367,9 @@ impl Archives {
             },
         };
         let cause = format!("{}: {cause}", printable(name.as_bytes()));
-        let (file, member) = (Some(archive.to_owned()), name.to_owned());
+        let at = offset.map(|offset| self.at(number, offset));
+        let file = Some(at.map_or(archive, |(file, _)| file).to_owned());
+        let (member, offset) = (name.to_owned(), at.map(|(_, offset)| offset));
         PictureFault { kind, cause, file, member, offset }
     }
 }

@@ -22,12 +22,13 @@ pub mod record;
 pub mod rejection;
 pub mod writer;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 pub use error::{FormatError, Place};
 pub use options::{OptionKind, OptionSpec, Options};
-pub use reader::{Edit, Edits, Part, Probe, Reader, SourceFile, Stated, Tally};
+pub use reader::{Edit, Edits, Part, Probe, Reader, Rest, SourceFile, Stated, Tally};
 pub use rejection::{Notice, Rejection};
 pub use writer::{Atom, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
 
@@ -148,6 +149,9 @@ pub struct ReaderInput<'a> {
     pub label: &'a str,
     /// What the user chose of the format's options.
     pub options: &'a Options,
+    /// Further folders that the user named, by the key of the option ([`OptionKind::Folder`]):
+    /// read beside the release, and nothing that is written points into them.
+    pub folders: BTreeMap<&'static str, Arc<dyn ReadTree>>,
     /// How much the release may ask of us.
     pub limits: Limits,
     /// Whether pictures' headers are looked at.

@@ -27,6 +27,8 @@ pub enum OptionKind {
     Size,
     /// Any text.
     Text,
+    /// A folder, which is listed like a release and handed to the reader.
+    Folder,
 }
 
 /// Why an option cannot be taken.
@@ -136,7 +138,7 @@ impl Options {
                 OptionKind::Size => {
                     parse_size(value).is_err().then(|| "a size such as 100MB".to_owned())
                 }
-                OptionKind::Text => None,
+                OptionKind::Text | OptionKind::Folder => None,
             };
             if let Some(expected) = expected {
                 let found = value.clone();

@@ -22,6 +22,23 @@ pub enum Probe {
 pub struct SourceFile {
     /// The pieces in order; one for a file that is whole.
     pub pieces: Vec<RelPath>,
+    /// Where it is the rest of an archive whose beginning is missing: what is known of that.
+    pub rest: Option<Rest>,
+}
+
+/// The rest of an archive whose beginning is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// The position of the first block border in it, in bytes; `None` where nobody knows.
+    pub border: Option<u64>,
+}
+
+impl SourceFile {
+    /// A file that is read from its beginning.
+    #[must_use]
+    pub fn new(pieces: Vec<RelPath>) -> Self {
+        Self { pieces, rest: None }
+    }
 }
 
 /// One edit of a release.

@@ -41,7 +41,7 @@ impl Pictures {
                     .or_insert(Some(number));
             }
             by_path.insert(path.as_str().to_owned(), number);
-            files.push(SourceFile { pieces: vec![path] });
+            files.push(SourceFile::new(vec![path]));
         }
         let archives = Archives::new(input, files);
         Self { archives, archive_count, by_path, by_base, everywhere: OnceLock::new() }

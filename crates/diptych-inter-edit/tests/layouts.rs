@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests state what they expect by panicking")]
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ fn open(files: &[(&str, Vec<u8>)]) -> Box<dyn Reader> {
         tree: Arc::new(MemoryTree::new(files)),
         label: "copy",
         options: &Options::default(),
+        folders: BTreeMap::new(),
         limits: Limits::DEFAULT,
         probe: Probe::Header,
     };

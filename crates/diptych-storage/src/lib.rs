@@ -2,6 +2,7 @@
 //!
 //! - [`read`]: files that are read at positions, whole or in pieces ([`read::ReadAt`]).
 //! - [`tree`]: a release as a tree of files ([`tree::ReadTree`]), on a disk or in memory.
+//! - [`parquet`]: Parquet files of a release.
 //! - [`path`]: the only way by which a name becomes a path below a root.
 //! - [`tar`]: what a tar holds, from its headers alone.
 //! - [`recent`]: what was made last and may be needed again, within a bound.
@@ -14,6 +15,7 @@
 
 pub mod limits;
 pub mod output;
+pub mod parquet;
 pub mod path;
 pub mod read;
 pub mod recent;

@@ -149,7 +149,13 @@ impl Cursor {
     /// A stream of `file` from its start.
     #[must_use]
     pub fn new(file: Arc<dyn ReadAt>) -> Self {
-        Self { file, offset: 0 }
+        Self::at(file, 0)
+    }
+
+    /// A stream of `file` from `offset`.
+    #[must_use]
+    pub fn at(file: Arc<dyn ReadAt>, offset: u64) -> Self {
+        Self { file, offset }
     }
 }
 

@@ -266,3 +266,37 @@ proptest! {
         walk(&bytes);
     }
 }
+
+#[test]
+fn the_rest_of_an_archive_is_read_from_its_first_header_on() {
+    let body = b"ustar ".repeat(200);
+    let mut tar = Tar::default().file("a", &body);
+    let second = tar.at();
+    tar = tar.file("b", b"2");
+    let third = tar.at();
+    let tar = tar.file("c", b"3").end();
+    let names = |cut: u64, border: Option<u64>| {
+        let rest = tar[usize::try_from(cut).unwrap()..].to_vec();
+        let mut note = |_: &diptych_storage::tar::Member<'_>| Ok(());
+        let index = TarIndex::build_rest(&rest, &Limits::DEFAULT, border, &mut note).unwrap();
+        let found: Vec<_> =
+            index.iter().map(|entry| (entry.name[0], cut + entry.header_offset)).collect();
+        assert!(index.may_lack_members());
+        let resumed = found.first().map(|(_, at)| at - cut);
+        assert_eq!(index.defects()[0].kind, DefectKind::NoBeginning { resumed });
+        found
+    };
+    let (b, c) = ((b'b', second), (b'c', third));
+    for cut in 1..=third + 512 {
+        let expected = match cut {
+            0 => vec![],
+            _ if cut <= second => vec![b, c],
+            _ if cut <= third => vec![c],
+            _ => vec![],
+        };
+        let border = cut.next_multiple_of(512) - cut;
+        assert_eq!(names(cut, Some(border)), expected, "{cut}");
+        assert_eq!(names(cut, None), expected, "{cut}");
+    }
+    assert_eq!(names(second, Some(7)), [b, c], "a wrong border leads to nothing wrong");
+}

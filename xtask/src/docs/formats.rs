@@ -82,6 +82,7 @@ fn takes(kind: OptionKind) -> String {
             words.join(" or ")
         }
         OptionKind::Size => "a size such as `100MB`".to_owned(),
+        OptionKind::Folder => "a folder".to_owned(),
         _ => "text".to_owned(),
     }
 }

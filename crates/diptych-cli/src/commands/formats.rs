@@ -56,6 +56,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Flag => "true or false".to_owned(),
         OptionKind::Choice(words) => words.join(" or "),
         OptionKind::Size => "a size".to_owned(),
+        OptionKind::Folder => "a folder".to_owned(),
         _ => "text".to_owned(),
     }
 }

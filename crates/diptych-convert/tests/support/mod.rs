@@ -43,12 +43,33 @@ impl Format for Toy {
     fn open_reader(&self, input: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
         let names = (0..(self.0)().len()).map(|i| format!("part-{i}")).collect();
         let files = input.tree.list().iter();
-        let files = files.map(|e| SourceFile { pieces: vec![e.path.clone()] }).collect();
+        let files = files.map(|e| SourceFile::new(vec![e.path.clone()])).collect();
         Ok(Box::new(ToyReader { partitions: self.0, names, files }))
     }
 
     fn open_writer(&self, _: &Options) -> Result<Box<dyn Writer>, FormatError> {
-        Ok(Box::new(ToyWriter))
+        Ok(Box::new(ToyWriter { for_evaluation: false }))
+    }
+}
+
+/// The same, but what it writes may have no target.
+pub(crate) struct ToyForEvaluation(pub(crate) Partitions);
+
+impl Format for ToyForEvaluation {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, tree: &dyn ReadTree) -> Detection {
+        Toy(self.0).detect(tree)
+    }
+
+    fn open_reader(&self, input: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
+        Toy(self.0).open_reader(input)
+    }
+
+    fn open_writer(&self, _: &Options) -> Result<Box<dyn Writer>, FormatError> {
+        Ok(Box::new(ToyWriter { for_evaluation: true }))
     }
 }
 
@@ -88,21 +109,30 @@ impl Edits for ToyEdits {
     }
 }
 
+/// What no output of ours can hold.
+pub(crate) const UNHELD: &str = "unheld";
+
 /// Writes a line a sample: its key, and the length and type of each picture.
-struct ToyWriter;
+struct ToyWriter {
+    for_evaluation: bool,
+}
 
 impl Writer for ToyWriter {
     fn grain(&self) -> Grain {
         Grain::Session
     }
 
+    fn holds_pairs_without_target(&self) -> bool {
+        self.for_evaluation
+    }
+
     fn check(&self, pair: &EditPair) -> Result<(), FormatError> {
-        match pair.target {
-            Some(_) => Ok(()),
-            None => Err(FormatError::CannotHold {
+        match pair.edit_type.as_deref() {
+            Some(UNHELD) => Err(FormatError::CannotHold {
                 pair_id: pair.pair_id.clone(),
-                what: "no target".to_owned(),
+                what: "an edit of no known kind".to_owned(),
             }),
+            _ => Ok(()),
         }
     }
 

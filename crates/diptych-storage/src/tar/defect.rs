@@ -39,6 +39,12 @@ pub enum DefectKind {
         /// Bytes that are missing.
         missing: u64,
     },
+    /// It is the rest of an archive, whose beginning is missing.
+    NoBeginning {
+        /// The position of the first header; everything before it is left out. `None`: there is
+        /// none.
+        resumed: Option<u64>,
+    },
     /// The zero blocks at the end are missing. Harmless, but a cut archive can look so.
     NoEndBlocks,
     /// A member's extended headers give it two names. It is left out.
@@ -76,6 +82,7 @@ impl DefectKind {
         match self {
             Self::BadHeader { .. }
             | Self::Truncated { .. }
+            | Self::NoBeginning { .. }
             | Self::ConflictingNames { .. }
             | Self::Limit { .. } => true,
             Self::NoEndBlocks
@@ -102,6 +109,12 @@ impl fmt::Display for Defect {
             DefectKind::Truncated { name, missing } => {
                 let name = printable(name);
                 write!(f, "ends inside {name} (header at byte {at}): {missing} bytes are missing")
+            }
+            DefectKind::NoBeginning { resumed: Some(next) } => {
+                write!(f, "the beginning is missing; read from the header at byte {next} on")
+            }
+            DefectKind::NoBeginning { resumed: None } => {
+                write!(f, "the beginning is missing, and no header is in what is there")
             }
             DefectKind::NoEndBlocks => write!(f, "no zero blocks at the end, byte {at}"),
             DefectKind::ConflictingNames { first, second } => {

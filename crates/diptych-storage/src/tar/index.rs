@@ -64,9 +64,32 @@ impl<N: Copy> TarIndex<N> {
         limits: &Limits,
         classify: &mut dyn FnMut(&Member<'_>) -> io::Result<N>,
     ) -> io::Result<Self> {
-        // The lengths of names are kept in sixteen bits.
+        Self::of(Walk::new(file, &Self::bounded(limits)), classify)
+    }
+
+    /// The same for the rest of an archive whose beginning is missing: see [`Walk::of_rest`].
+    ///
+    /// # Errors
+    /// As [`TarIndex::build`].
+    pub fn build_rest(
+        file: &dyn ReadAt,
+        limits: &Limits,
+        border: Option<u64>,
+        classify: &mut dyn FnMut(&Member<'_>) -> io::Result<N>,
+    ) -> io::Result<Self> {
+        Self::of(Walk::of_rest(file, &Self::bounded(limits), border)?, classify)
+    }
+
+    /// The lengths of names are kept in sixteen bits.
+    fn bounded(limits: &Limits) -> Limits {
         let longest = limits.member_name_bytes.min(usize::from(u16::MAX));
-        let mut walk = Walk::new(file, &Limits { member_name_bytes: longest, ..*limits });
+        Limits { member_name_bytes: longest, ..*limits }
+    }
+
+    fn of(
+        mut walk: Walk<'_>,
+        classify: &mut dyn FnMut(&Member<'_>) -> io::Result<N>,
+    ) -> io::Result<Self> {
         let mut names = Vec::new();
         let mut slots = Vec::new();
         let mut too_much = None;

@@ -98,6 +98,26 @@ impl<'f> Walk<'f> {
         }
     }
 
+    /// Starts at the first header that can be believed: `file` is the rest of an archive whose
+    /// beginning is missing. Blocks begin at `border`; where that is not known, or no header is
+    /// found so, at whichever byte the first header is.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn of_rest(file: &'f dyn ReadAt, limits: &Limits, border: Option<u64>) -> io::Result<Self> {
+        let mut walk = Self::new(file, limits);
+        let at_border = border.map(|border| walk.next_header(border)).transpose()?.flatten();
+        let resumed = match at_border {
+            Some(at) => Some(at),
+            None => walk.window.find_header()?,
+        };
+        walk.after_gap = true;
+        walk.done = resumed.is_none();
+        walk.position = resumed.unwrap_or_default();
+        walk.defects.push(0, DefectKind::NoBeginning { resumed });
+        Ok(walk)
+    }
+
     /// The next member; `None` at the end, or where nothing more can be believed.
     ///
     /// # Errors
@@ -207,22 +227,26 @@ impl<'f> Walk<'f> {
     fn find_way(&mut self, bad: u64, why: &'static str) -> io::Result<()> {
         self.extension = Extension::default();
         self.after_gap = true;
-        let mut at = bad + BLOCK as u64;
-        let resumed = loop {
+        let resumed = self.next_header(bad + BLOCK as u64)?;
+        self.defects.push(bad, DefectKind::BadHeader { why, resumed });
+        self.done = resumed.is_none();
+        self.position = resumed.unwrap_or(self.position);
+        Ok(())
+    }
+
+    /// The position of the next header, where blocks begin at `at`.
+    fn next_header(&mut self, mut at: u64) -> io::Result<Option<u64>> {
+        loop {
             let (blocks, _) = self.window.stretch(at, BLOCK)?.as_chunks::<BLOCK>();
             if blocks.is_empty() {
-                break None;
+                return Ok(None);
             }
             let before = blocks.iter().take_while(|block| !header::is_ustar(block)).count();
             at += (before * BLOCK) as u64;
             if before < blocks.len() {
-                break Some(at);
+                return Ok(Some(at));
             }
-        };
-        self.defects.push(bad, DefectKind::BadHeader { why, resumed });
-        self.done = resumed.is_none();
-        self.position = at;
-        Ok(())
+        }
     }
 
     /// Takes an extended header.
@@ -333,7 +357,8 @@ impl<'f> Walk<'f> {
         }
         // The end lies in the file, and files are shorter than `u64::MAX` by far; if one is not,
         // then nothing follows.
-        self.position = end.checked_next_multiple_of(BLOCK as u64).unwrap_or(end);
+        let whole = length.checked_next_multiple_of(BLOCK as u64);
+        self.position = whole.map_or(end, |whole| start.saturating_add(whole));
         true
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::header::{self, BLOCK};
 use crate::read::ReadAt;
 
 /// Bytes read at once where members are small, so that one read serves many headers.
@@ -67,6 +68,23 @@ impl<'f> Window<'f> {
         // let a bad archive have itself read many times over.
         let count = if have >= least { have } else { WINDOW.max(least) };
         self.get(offset, count, count)
+    }
+
+    /// The position of the first header, at whichever byte its block begins.
+    pub(super) fn find_header(&mut self) -> io::Result<Option<u64>> {
+        let mut at = 0;
+        loop {
+            let stretch = self.stretch(at, BLOCK)?;
+            let mut blocks = stretch.windows(BLOCK).map(<&[u8; BLOCK]>::try_from);
+            if let Some(before) = blocks.position(|block| block.is_ok_and(header::is_ustar)) {
+                return Ok(Some(at + before as u64));
+            }
+            // A block may begin in this stretch and end in the next.
+            let Some(passed) = (stretch.len() + 1).checked_sub(BLOCK).filter(|n| *n > 0) else {
+                return Ok(None);
+            };
+            at += passed as u64;
+        }
     }
 
     fn fill(&mut self, offset: u64, size: usize) -> io::Result<()> {

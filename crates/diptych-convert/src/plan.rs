@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use diptych_format::{Grain, Place, Rejection, Writer};
+use diptych_format::{FormatError, Grain, Place, Rejection, Writer};
 use diptych_schema::{EditPair, MaskPart, Split};
 use diptych_storage::output::{LocalOutput, WriteTree};
 use parquet::arrow::ArrowWriter;
@@ -108,7 +108,8 @@ pub(crate) fn write_plan(
     catalog.head().partitions.iter().for_each(|partition| books.add(&partition.books));
     let partitions = catalog.head().partitions.len();
     let scanned: Result<Vec<_>, _> = pool(jobs, partitions)?.install(|| {
-        (0..partitions).into_par_iter().map(|partition| scan(catalog, partition, writer)).collect()
+        let scan = |partition| scan(catalog, partition, &terms, writer);
+        (0..partitions).into_par_iter().map(scan).collect()
     });
     let mut partitions = Vec::new();
     let mut ids = Vec::new();
@@ -127,6 +128,7 @@ pub(crate) fn write_plan(
 fn scan(
     catalog: &Catalog,
     partition: usize,
+    terms: &Terms,
     writer: &dyn Writer,
 ) -> Result<(Vec<PlanRow>, Vec<u128>), EngineError> {
     let mut rows = Vec::new();
@@ -134,6 +136,10 @@ fn scan(
     let mut atom: Option<String> = None;
     for pair in catalog.pairs(partition, 0, u64::MAX)? {
         let pair = pair?;
+        if pair.target.is_none() && !writer.holds_pairs_without_target() {
+            let (pair_id, format) = (pair.pair_id, terms.to.clone());
+            return Err(FormatError::NoTarget { pair_id, format }.into());
+        }
         writer.check(&pair)?;
         let of = atom_of(&pair, writer.grain()).map(str::to_owned);
         let continues = of.is_some() && of == atom;

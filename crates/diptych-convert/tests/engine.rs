@@ -6,11 +6,13 @@ use std::path::Path;
 
 use diptych_convert::catalog::Catalog;
 use diptych_convert::{Engine, EngineError, Request, RunRequest, Silent};
-use diptych_format::{Edit, Format};
+use diptych_format::{Edit, Format, FormatError};
 use diptych_schema::{
     Address, Combine, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, Picture, Split,
 };
-use support::{Bench, Toy, convert, edit, files, pair, picture, png, rejected};
+use support::{
+    Bench, Toy, ToyForEvaluation, UNHELD, convert, edit, files, pair, picture, png, rejected,
+};
 
 fn in_split(id: &str, split: Split) -> EditPair {
     EditPair { split: Some(split), ..pair(id) }
@@ -215,15 +217,41 @@ fn masks_come_in_their_one_form() {
 }
 
 fn benchmark() -> Vec<Vec<Edit>> {
-    vec![vec![edit(EditPair { target: None, ..pair("toy:a") })]]
+    vec![vec![edit(pair("toy:a")), edit(EditPair { target: None, ..pair("toy:b") })]]
+}
+
+#[test]
+fn a_pair_without_a_target_is_refused_by_what_is_for_training() {
+    let bench = Bench::new();
+    let error = convert(&[&Toy(benchmark)], &bench.request()).unwrap_err();
+    let EngineError::Format(FormatError::NoTarget { pair_id, .. }) = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(pair_id, "toy:b");
+    let told = "toy:b has no target: it is for evaluation, and toy is for training";
+    assert_eq!(error.to_string(), told);
+    assert!(!bench.out().exists());
+}
+
+#[test]
+fn a_pair_without_a_target_is_written_by_what_declares_that_it_holds_it() {
+    let bench = Bench::new();
+    let report = convert(&[&ToyForEvaluation(benchmark)], &bench.request()).unwrap().report;
+    assert_eq!((report.total.read, report.total.written), (2, 2));
+    let lines = "toy_a source:png:4x3 target:png:2x2\ntoy_b source:png:4x3\n";
+    assert_eq!(files(&bench.out())["train-0"], lines);
+}
+
+fn unheld() -> Vec<Vec<Edit>> {
+    vec![vec![edit(EditPair { edit_type: Some(UNHELD.to_owned()), ..pair("toy:a") })]]
 }
 
 #[test]
 fn what_the_output_cannot_hold_is_refused_before_a_byte_is_written() {
     let bench = Bench::new();
-    let error = convert(&[&Toy(benchmark)], &bench.request()).unwrap_err();
+    let error = convert(&[&Toy(unheld)], &bench.request()).unwrap_err();
     assert!(matches!(&error, EngineError::Format(_)), "{error}");
-    assert_eq!(error.to_string(), "toy:a: no target");
+    assert_eq!(error.to_string(), "toy:a: an edit of no known kind");
     assert!(!bench.out().exists());
 }
 

@@ -90,6 +90,14 @@ pub enum FormatError {
         /// What cannot be held.
         what: String,
     },
+    /// A pair is an item of a benchmark, and the output is for training.
+    #[error("{pair_id} has no target: it is for evaluation, and {format} is for training")]
+    NoTarget {
+        /// The pair.
+        pair_id: String,
+        /// The output's format.
+        format: String,
+    },
     /// The output cannot be written, or what is to be copied into it cannot be read.
     #[error(transparent)]
     Output(#[from] OutputError),

@@ -174,7 +174,13 @@ pub trait Writer: Send + Sync {
     /// What must stay together in a unit.
     fn grain(&self) -> Grain;
 
-    /// Refuses a pair that the output cannot hold, before a byte is written.
+    /// Whether the output can hold pairs that have no target. They are items of benchmarks: what
+    /// is trained on holds none, and is not given any (see [`FormatError::NoTarget`]).
+    fn holds_pairs_without_target(&self) -> bool {
+        false
+    }
+
+    /// Refuses a pair that the output cannot hold for another reason, before a byte is written.
     ///
     /// # Errors
     /// [`FormatError::CannotHold`].

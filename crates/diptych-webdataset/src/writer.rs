@@ -40,10 +40,7 @@ impl Writer for ShardWriter {
     fn check(&self, pair: &EditPair) -> Result<(), FormatError> {
         let refuse =
             |what: String| Err(FormatError::CannotHold { pair_id: pair.pair_id.clone(), what });
-        let Some(target) = &pair.target else {
-            return refuse("a pair without a target is not for training".to_owned());
-        };
-        let pictures = [&pair.source, target].into_iter();
+        let pictures = std::iter::once(&pair.source).chain(&pair.target);
         for picture in pictures.chain(pair.references.iter().map(|r| &r.picture)) {
             if picture.address.length().is_some_and(|length| length > ustar::MEMBER_BYTES) {
                 return refuse(format!("a picture of more than {} bytes", ustar::MEMBER_BYTES));

@@ -62,7 +62,7 @@ const FILLS: &[Fill] = &[
     },
     Fill { column: "edit_type_native", from: "`edit_type`" },
     Fill { column: "instruction", from: "`prompt`, `turn1` and so on, as they are" },
-    Fill { column: "language", from: "`zh` for text with Han characters" },
+    Fill { column: "language", from: "`zh` for text with Han characters and `en` for other" },
     Fill { column: "source", from: "`id`, a path from the list's folder" },
     Fill { column: "labels", from: "`benchmark`: basic, hard or multiturn; `task` for sessions" },
     Fill { column: "native", from: "the item" },

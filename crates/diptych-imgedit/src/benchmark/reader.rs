@@ -255,7 +255,7 @@ fn pair(
     pair.split = Some(Split::Test);
     pair.labels = vec![label("benchmark", part.word())];
     pair.instruction = item.instructions.get(usize::from(turn)).cloned();
-    pair.language = pair.instruction.as_deref().and_then(|text| language_of(text, None));
+    pair.language = pair.instruction.as_deref().and_then(|text| language_of(text, Some("en")));
     pair.edit_type = item.edit_type.as_deref().map(operation);
     pair.edit_type_native.extend(item.edit_type.clone());
     if let Some(task) = part.task() {

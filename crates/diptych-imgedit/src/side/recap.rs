@@ -110,7 +110,7 @@ pub(super) fn add(
 ) {
     let of = shown_in(context, &pair.source).map(str::to_owned);
     for text in record.captions {
-        let language = language_of(&text, None);
+        let language = language_of(&text, Some("en"));
         pair.captions.push(Caption { text, language, of: of.clone() });
     }
     for (name, tags) in

@@ -113,6 +113,7 @@ fn value_of(bytes: &Vec<u8>, wanted: &(String, String), limits: &Limits) -> Opti
         let mut scanner = Scanner::new(bytes, 0, bytes.len() as u64);
         scanner.string(&mut text, limits.member_name_bytes).ok()?;
         scanner.expect(b':', "a colon").ok()?;
+        scanner.blank().ok()?;
         usize::try_from(scanner.position()).ok()?
     };
     let key = unquoted(&text)?;

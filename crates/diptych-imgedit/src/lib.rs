@@ -6,6 +6,7 @@
 //! group differs. Beside the pictures lie masks and what was said of the edit.
 //!
 //! - `groups`: the known groups, as data.
+//! - `benchmark`: its benchmark, a format of its own.
 //! - `detect`: whether a folder is this release.
 //! - `layout`, `pieces`: which files there are; pieces into runs.
 //! - `paths`, `tops`, `pictures`, `missing`: pictures by the paths that rows give, or why not.
@@ -15,6 +16,7 @@
 //! - `reader`: all of it into edits.
 //! - `parts`: how complete a copy is.
 
+mod benchmark;
 mod detect;
 mod groups;
 mod layout;
@@ -34,6 +36,8 @@ use diptych_format::{
     About, Detection, Fill, Format, FormatError, OptionKind, OptionSpec, Reader, ReaderInput,
 };
 use diptych_storage::ReadTree;
+
+pub use benchmark::FORMAT as BENCHMARK;
 
 /// The format.
 pub const FORMAT: &dyn Format = &ImgEdit;

@@ -284,15 +284,15 @@ impl Finder<'_> {
 
         let mut homes = Homes { places: self.places(&groups, &names)?, spots: Vec::new() };
         let loose = |path: &str| Folder { place: None, path: path.to_owned() };
-        let is_loose = |folder: &str| pictures.loose_of_samples.contains(folder);
+        let below_roots = |folder: &str| {
+            let path =
+                |root| if folder.is_empty() { String::from(root) } else { join(root, folder) };
+            let all = ["", "Singleturn", "Multiturn"].map(path);
+            let there = all.into_iter().filter(|path| pictures.loose_of_samples.contains(path));
+            there.map(|path| (loose(&path), 2)).collect::<Vec<_>>()
+        };
         // As the path stands, below the root or below one of the two folders of archives.
-        if let Some(folder) = by_sample {
-            let all = ["", "Singleturn", "Multiturn"].map(|root| match folder {
-                "" => root.to_owned(),
-                _ => join(root, folder),
-            });
-            homes.spots.extend(all.iter().filter(|f| is_loose(f)).map(|f| (loose(f), 2)));
-        }
+        homes.spots.extend(by_sample.into_iter().flat_map(below_roots));
         for number in &homes.places {
             let Some(place) = pictures.found.get(*number) else { continue };
             let tops = pictures.tops(place)?;
@@ -311,6 +311,10 @@ impl Finder<'_> {
             let is_it = |path: &&String| ends_with(path, folder) || names.contains(last(path));
             let others = pictures.loose_of_samples.iter().filter(is_it);
             homes.spots.extend(others.map(|path| (loose(path), 2)));
+            // What an archive without a folder of its own was unpacked into.
+            if groups.iter().any(|group| group.top.is_empty()) {
+                homes.spots.extend(below_roots(""));
+            }
         }
         if by_sample.is_none() || is_flat {
             let parents = pictures.loose.iter().map(|path| path.parent().unwrap_or(""));

@@ -144,7 +144,7 @@ fn join(
     let digits = |piece: &Piece| piece.path.as_str().len() - prefix.len() - ".tar.split.".len();
     let width = pieces.iter().map(digits).min().unwrap_or(0);
     let path = prefix.to_owned();
-    let mut archive = Archive::new(path, width);
+    let mut archive = Archive { pieces: pieces.len() as u64, ..Archive::new(path, width) };
     if !by_name.is_sorted() {
         let detail = "their order by name is not that of their numbers, which counts".to_owned();
         notice("piece_order", &archive.files(), detail);

@@ -203,7 +203,13 @@ impl Reader for ImgEditReader {
             _ => self.score_file()?.map(|file| file.len()),
         };
         let archives = self.pictures.found.iter().map(|place| &place.archive);
-        Ok(parts::parts(&found.collect::<Vec<_>>(), &archives.collect::<Vec<_>>(), scored))
+        let archives: Vec<_> = archives.collect();
+        let mut parts = parts::parts(&found.collect::<Vec<_>>(), &archives, scored);
+        if let Some(recap) = self.recaptions()? {
+            let (name, here) = ("photographs with recaptions".to_owned(), recap.len() as u64);
+            parts.push(Part { name, here, stated: None, published: None, missing: None });
+        }
+        Ok(parts)
     }
 }
 

@@ -40,13 +40,10 @@ impl Tops {
             if entry.kind == diptych_storage::tar::MemberKind::Directory {
                 continue;
             }
-            // A leading `/` stays in a folder's name, so that the member is found by it.
-            let name = if usual == name.trim_start_matches('/') {
-                name
-            } else {
+            let name = usual.as_str();
+            if name.as_bytes() != entry.name {
                 self.odd.insert(usual.clone(), entry.name.into());
-                usual.as_str()
-            };
+            }
             let Some((folder, _)) = split_last(name, 1) else { continue };
             if folder == before && !self.of_files.is_empty() {
                 continue;
@@ -92,7 +89,6 @@ pub(crate) fn fitting<'a>(
     only_is_enough: bool,
 ) -> Vec<&'a str> {
     let rank = |folder: &str| {
-        let folder = folder.trim_start_matches('/');
         if folder == wanted {
             Some(0)
         } else if ends_with(folder, wanted) {
@@ -130,7 +126,7 @@ mod tests {
         };
         assert_eq!(of(&["results"], false), ["results"]);
         assert_eq!(of(&["results", "replace"], false), ["replace", "results"]);
-        assert_eq!(of(&["/mnt/u/results", "x/replace"], false), ["x/replace", "/mnt/u/results"]);
+        assert_eq!(of(&["mnt/u/results", "x/replace"], false), ["x/replace", "mnt/u/results"]);
         assert_eq!(of(&["", "other"], true), [""]);
         assert_eq!(of(&["other"], false), [""; 0]);
         assert_eq!(of(&["other"], true), ["other"]);

@@ -55,8 +55,12 @@ pub use diptych_storage as storage;
 use diptych_format::Format;
 
 /// Every format, in the order in which they are listed. A new one is one line here.
-pub const FORMATS: &[&dyn Format] =
-    &[diptych_imgedit::FORMAT, diptych_inter_edit::FORMAT, diptych_webdataset::FORMAT];
+pub const FORMATS: &[&dyn Format] = &[
+    diptych_imgedit::FORMAT,
+    diptych_imgedit::BENCHMARK,
+    diptych_inter_edit::FORMAT,
+    diptych_webdataset::FORMAT,
+];
 
 /// The engine over [`FORMATS`].
 #[must_use]

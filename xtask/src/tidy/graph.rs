@@ -79,7 +79,7 @@ fn the_engine_and_the_contract_depend_on_no_format() {
     let facade = ours(&metadata, package(&metadata, "diptych"), false);
     let listed = formats.iter().filter(|name| facade.contains(&name.as_str())).count();
     assert_eq!(listed, formats.len(), "the facade lists every format: {facade:?}");
-    assert_eq!(listed, diptych::FORMATS.len(), "a format is one crate");
+    assert!(listed <= diptych::FORMATS.len(), "a crate of a format lists at least one");
 }
 
 #[test]

@@ -264,3 +264,131 @@ fn list(values: Option<arrow_array::ArrayRef>, out: &mut String) {
     }
     out.push(']');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::builder::{
+        FixedSizeListBuilder, GenericListBuilder, GenericListViewBuilder, ListBuilder,
+        StringBuilder, StringDictionaryBuilder, StringViewBuilder,
+    };
+    use arrow_array::{
+        ArrayRef, BooleanArray, Float64Array, Int32Array, LargeStringArray, NullArray, StringArray,
+        StructArray,
+    };
+    use std::sync::Arc;
+
+    fn json(array: ArrayRef) -> String {
+        let mut text = String::new();
+        for row in 0..array.len() {
+            write_json(array.as_ref(), row, &mut text);
+            text.push(' ');
+        }
+        // As deep as it goes, it is what is said to be known.
+        assert!(is_known(array.data_type()), "{}", array.data_type());
+        text
+    }
+
+    #[test]
+    fn every_kind_of_list_and_text_is_written() {
+        let mut small = GenericListBuilder::<i32, _>::new(StringBuilder::new());
+        small.append_value([Some("a"), None]);
+        small.append_null();
+        assert_eq!(json(Arc::new(small.finish())), r#"["a",null] null "#);
+        let mut large = GenericListBuilder::<i64, _>::new(StringViewBuilder::new());
+        large.append_value([Some("a\n\"b\"")]);
+        large.append_value([None::<&str>; 0]);
+        assert_eq!(json(Arc::new(large.finish())), r#"["a\n\"b\""] [] "#);
+        let mut view = GenericListViewBuilder::<i32, _>::new(StringBuilder::new());
+        view.values().append_value("a");
+        view.append(true);
+        view.append(false);
+        assert_eq!(json(Arc::new(view.finish())), r#"["a"] null "#);
+        let mut view = GenericListViewBuilder::<i64, _>::new(StringBuilder::new());
+        view.values().append_value("图");
+        view.append(true);
+        assert_eq!(json(Arc::new(view.finish())), r#"["图"] "#);
+        let mut fixed = FixedSizeListBuilder::new(StringBuilder::new(), 2);
+        fixed.values().append_value("a");
+        fixed.values().append_value("b");
+        fixed.append(true);
+        assert_eq!(json(Arc::new(fixed.finish())), r#"["a","b"] "#);
+        let mut nested = ListBuilder::new(ListBuilder::new(StringBuilder::new()));
+        nested.values().append_value([Some("a")]);
+        nested.append(true);
+        assert_eq!(json(Arc::new(nested.finish())), r#"[["a"]] "#);
+        let mut words = StringDictionaryBuilder::<types::Int8Type>::new();
+        words.append_value("x");
+        words.append_null();
+        words.append_value("x");
+        assert_eq!(json(Arc::new(words.finish())), r#""x" null "x" "#);
+        assert_eq!(json(Arc::new(LargeStringArray::from(vec![Some("a")]))), "\"a\" ");
+    }
+
+    #[test]
+    fn what_is_no_text_is_written_too_and_what_is_unknown_is_null() {
+        assert_eq!(json(Arc::new(Int32Array::from(vec![Some(-1), None]))), "-1 null ");
+        assert_eq!(json(Arc::new(Float64Array::from(vec![0.5, f64::NAN]))), "0.5 null ");
+        assert_eq!(json(Arc::new(BooleanArray::from(vec![true]))), "true ");
+        assert_eq!(json(Arc::new(NullArray::new(1))), "null ");
+        let fields = StructArray::from(vec![(
+            Arc::new(arrow_schema::Field::new("x", DataType::Utf8, true)),
+            Arc::new(StringArray::from(vec!["y"])) as ArrayRef,
+        )]);
+        assert_eq!(json(Arc::new(fields)), r#"{"x":"y"} "#);
+        let mut text = String::new();
+        let bytes = arrow_array::BinaryArray::from_vec(vec![b"a"]);
+        write_json(&bytes, 0, &mut text);
+        assert_eq!((text.as_str(), is_known(bytes.data_type())), ("null", false));
+    }
+
+    fn entry(inputs: &[&str], outputs: &[&str], prompt: Option<&str>) -> Entry {
+        let own = |of: &[&str]| of.iter().map(|path| (*path).to_owned()).collect();
+        Entry { inputs: own(inputs), outputs: own(outputs), prompt: prompt.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_row_is_read_however_its_paths_are_nested() {
+        let expected = [entry(&["a"], &["b"], Some(" it"))];
+        for row in [
+            r#"{"input_images":["a"],"output_images":["b"],"prompt":" it"}"#,
+            r#"{"input_images":"a","output_images":"b","prompt":" it","more":[1,{}]}"#,
+            r#"{"input_images":[["a"]],"output_images":[[["b",null]]],"prompt":" it"}"#,
+            r#"{"input_images":["a",""],"output_images":[null,"b"],"prompt":" it"}"#,
+        ] {
+            assert_eq!(entries(Kind::Single, row).as_deref(), Ok(expected.as_slice()), "{row}");
+        }
+        let bare = entries(Kind::Single, r#"{"input_images":[""],"output_images":null}"#).unwrap();
+        assert!(bare[0].is_bare() && bare[0].prompt.is_none());
+        for (row, cause) in [
+            (r#"{"input_images":[1],"output_images":[]}"#, "neither a value nor a list"),
+            (r#"{"input_images":[],"output_images":[],"prompt":[]}"#, "invalid type"),
+        ] {
+            let error = entries(Kind::Single, row).unwrap_err();
+            assert!(error.contains(cause) && !error.contains("line"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_its_entries_in_order() {
+        let row = r#"{"data":[{"input_images":[],"output_images":null,"prompt":"all red"},
+            {"input_images":["a"],"output_images":["b"],"prompt":"x"}]}"#;
+        let expected = [entry(&[], &[], Some("all red")), entry(&["a"], &["b"], Some("x"))];
+        assert_eq!(entries(Kind::Session, row).as_deref(), Ok(expected.as_slice()));
+        let one = r#"{"data":{"input_images":"a","output_images":"b","prompt":"x"}}"#;
+        assert_eq!(entries(Kind::Session, one).as_deref(), Ok(&expected[1..]));
+        assert_eq!(entries(Kind::Session, r#"{"data":null}"#), Ok(vec![]));
+        assert!(entries(Kind::Session, r#"{"data":["a"]}"#).is_err());
+    }
+
+    #[test]
+    fn a_file_is_told_by_its_columns() {
+        let of = |names: &[&str]| {
+            let field = |name: &&str| arrow_schema::Field::new(*name, DataType::Utf8, true);
+            Kind::of(&names.iter().map(field).collect::<Vec<_>>().into())
+        };
+        assert_eq!(of(&["prompt", "x", "output_images", "input_images"]), Some(Kind::Single));
+        assert_eq!(of(&["data"]), Some(Kind::Session));
+        assert_eq!(of(&["prompt", "output_images"]), None);
+    }
+}

@@ -5,14 +5,22 @@
 //! only arithmetic that is exact everywhere (no sine, no power).
 
 mod archive;
+mod case;
 mod draw;
 mod form;
+mod imgedit;
+mod imgedit_bad;
+mod imgedit_bench;
+mod imgedit_samples;
 mod inter_edit;
 mod inter_edit_bad;
 mod inter_edit_samples;
+mod jpeg;
 mod noise;
 mod readme;
 mod row;
+mod run_length;
+mod table;
 pub(crate) mod write;
 
 use std::collections::BTreeMap;
@@ -25,7 +33,15 @@ pub(crate) type Tree = BTreeMap<String, Vec<u8>>;
 const FOLDER: &str = "fixtures";
 
 /// What lies in [`FOLDER`] and is ours alone: a file there that we do not make is a leftover.
-const OWNED: &[&str] = &["inter-edit-train/", "bad/inter-edit-train/"];
+const OWNED: &[&str] = &[
+    "imgedit/",
+    "imgedit-bench/",
+    "imgedit-recap/",
+    "inter-edit-train/",
+    "bad/imgedit/",
+    "bad/imgedit-bench/",
+    "bad/inter-edit-train/",
+];
 
 /// Writes the fixtures, or with `check` fails if they are not up to date. Says what was done.
 pub(crate) fn run(root: &Path, check: bool) -> anyhow::Result<String> {
@@ -43,14 +59,22 @@ pub(crate) fn run(root: &Path, check: bool) -> anyhow::Result<String> {
 /// Every file, in memory, by its path from [`FOLDER`].
 fn make() -> anyhow::Result<Tree> {
     let mut tree = Tree::new();
-    let good = inter_edit::release()?;
-    let cases = inter_edit_bad::cases()?;
+    let bad = [
+        ("inter-edit-train", inter_edit_bad::cases()?),
+        ("imgedit", imgedit_bad::cases()?),
+        ("imgedit-bench", imgedit_bench::cases()?),
+    ];
     // Git must not change line ends here: the bytes are what is tested.
     tree.insert(".gitattributes".to_owned(), b"* -text\n".to_vec());
-    tree.insert("README.md".to_owned(), readme::text(&cases)?.into_bytes());
-    put(&mut tree, "inter-edit-train", good);
-    for case in cases {
-        put(&mut tree, &format!("bad/inter-edit-train/{}", case.name), case.files);
+    tree.insert("README.md".to_owned(), readme::text(&bad)?.into_bytes());
+    put(&mut tree, "inter-edit-train", inter_edit::release()?);
+    put(&mut tree, "imgedit", imgedit::release()?);
+    put(&mut tree, "imgedit-recap", imgedit::recaptions()?);
+    put(&mut tree, "imgedit-bench", imgedit_bench::release()?);
+    for (format, cases) in bad {
+        for case in cases {
+            put(&mut tree, &format!("bad/{format}/{}", case.name), case.files);
+        }
     }
     Ok(tree)
 }

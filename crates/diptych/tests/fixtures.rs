@@ -269,20 +269,36 @@ fn the_card_declares_splits_and_parts() {
 
 #[test]
 fn bad_releases_fail_as_they_should() {
-    let cases = fixtures().join("bad/inter-edit-train");
     let mut wrong = BTreeMap::new();
     let mut count = 0;
-    for entry in fs::read_dir(cases).unwrap() {
-        let case = entry.unwrap().path();
-        count += 1;
-        let found = differences(&case);
-        if !found.is_empty() {
-            wrong.insert(case.file_name().unwrap().to_str().unwrap().to_owned(), found);
+    for format in fs::read_dir(fixtures().join("bad")).unwrap() {
+        for entry in fs::read_dir(format.unwrap().path()).unwrap() {
+            let case = entry.unwrap().path();
+            count += 1;
+            let found = differences(&case);
+            if !found.is_empty() {
+                wrong.insert(case.display().to_string(), found);
+            }
         }
     }
-    assert!(count >= 40, "only {count} cases were found");
+    assert!(count >= 70, "only {count} cases were found");
     let told = wrong.iter().map(|(case, found)| format!("\n{case}:\n  {}", found.join("\n  ")));
     assert!(wrong.is_empty(), "{}", told.collect::<String>());
+}
+
+#[test]
+fn good_releases_lose_nothing_and_have_nothing_to_notice() {
+    for (name, edits) in [("inter-edit-train", 24), ("imgedit", 38)] {
+        let dir = tempfile::tempdir().unwrap();
+        let report = convert(&request(&fixtures().join(name), dir.path())).unwrap();
+        assert_eq!((report.total.read, report.total.written), (edits, edits), "{name}");
+        assert_eq!(report.notices, [], "{name}");
+    }
+    // What is for evaluation only is written by nothing here, and read all the same.
+    let dir = tempfile::tempdir().unwrap();
+    let request = request(&fixtures().join("imgedit-bench"), &dir.path().join("catalog"));
+    let total = diptych::engine().index(&request, &diptych::Silent).unwrap().total;
+    assert_eq!((total.read, total.rejections()), (13, 0));
 }
 
 /// What comes of a case otherwise than its `expected.json` says.

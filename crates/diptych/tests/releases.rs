@@ -10,11 +10,12 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use support::folder::json_lines;
-use support::job::{convert, request};
+use support::job::{convert, rejections, request};
 use support::release::{png_size, sha256, text};
 use support::shards::{Sample, samples};
 
@@ -34,6 +35,86 @@ fn the_miniature_inter_edit_train_comes_out_right() {
     for (expected, sample) in expected.iter().zip(&samples) {
         assert_eq!(found(sample, expected), *expected);
     }
+}
+
+#[test]
+fn the_miniature_imgedit_comes_out_right() {
+    let Some(releases) = std::env::var_os("DIPTYCH_RELEASES").map(PathBuf::from) else {
+        println!("not run: DIPTYCH_RELEASES names no folder");
+        return;
+    };
+    let expected = json_lines(&releases.join("ImgEdit.expected.jsonl"));
+    let id = |line: &Value| {
+        let turn = line["turn"].as_u64().map(|turn| format!(":{turn}")).unwrap_or_default();
+        format!("imgedit:{}:{}{turn}", text(line, "parquet"), line["row"])
+    };
+    let (missing, there): (Vec<_>, Vec<_>) =
+        expected.iter().partition(|line| line["missing"] == true);
+    assert_eq!((missing.len(), there.len()), (5, 75));
+
+    let dir = tempfile::tempdir().unwrap();
+    let report = convert(&request(&releases.join("ImgEdit"), dir.path())).unwrap();
+    assert_eq!((report.total.read, report.total.written), (80, 75));
+    assert_eq!(report.notices, []);
+    let mut rejected: Vec<_> =
+        rejections(dir.path()).iter().map(|of| text(of, "pair_id")).collect();
+    rejected.sort();
+    let mut lost: Vec<_> = missing.iter().map(|line| id(line)).collect();
+    lost.sort();
+    assert_eq!(rejected, lost);
+
+    let samples = samples(dir.path());
+    let by_id: BTreeMap<_, _> =
+        samples.iter().map(|sample| (text(&sample.record(), "pair_id"), sample)).collect();
+    assert_eq!(by_id.len(), 75);
+    for line in there {
+        let sample = by_id[&id(line)];
+        let record = sample.record();
+        let pictures = &record["pictures"];
+        let picture = |said: &Value| {
+            let part = text(said, "part");
+            let bytes = sample.member(&part);
+            // One spelling is written, whatever a type is called elsewhere.
+            let format = part.rsplit('.').next().map(|of| if of == "jpg" { "jpeg" } else { of });
+            let (width, height) = (&said["width"], &said["height"]);
+            json!({"sha256": sha256(bytes), "width": width, "height": height, "format": format})
+        };
+        let mut inputs = vec![picture(&pictures["source"])];
+        inputs.extend(pictures["references"].as_array().unwrap().iter().map(picture));
+        let task = record["labels"].as_array().unwrap().iter().find(|l| l["name"] == "task");
+        let found = json!({
+            "parquet": record["subset"],
+            "turn": record["turn"],
+            "edit_type": task.unwrap()["value"],
+            "instruction": record["instruction"],
+            "inputs": inputs,
+            "output": picture(&pictures["target"]),
+            "premise": record["premise"],
+            "has_area": !pictures["mask"].is_null(),
+        });
+        let wanted = json!({
+            "parquet": line["parquet"],
+            "turn": line["turn"],
+            "edit_type": line["edit_type"],
+            "instruction": line["instruction"],
+            "inputs": line["inputs"],
+            "output": line["output"],
+            "premise": line["premise"],
+            "has_area": !line["edit_area"].is_null(),
+        });
+        assert_eq!(found, wanted);
+    }
+
+    // The turns of a session are next to each other and in order.
+    let turn = |sample: &Sample| {
+        let record = sample.record();
+        record["session_id"].as_str().map(|of| (of.to_owned(), record["turn"].as_u64().unwrap()))
+    };
+    let turns: Vec<_> = samples.iter().filter_map(turn).collect();
+    assert_eq!(turns.len(), 32);
+    let mut sorted = turns.clone();
+    sorted.sort();
+    assert_eq!(turns, sorted);
 }
 
 /// What a sample says, in the form of the expected line.

@@ -5,7 +5,7 @@ use diptych_format::archives::{Archives, PictureFault};
 use diptych_storage::tar::DefectKind;
 use diptych_storage::text::printable;
 
-use crate::groups::Group;
+use crate::groups::{Group, Stem};
 use crate::layout::Partition;
 use crate::paths::split_last;
 use crate::pictures::Place;
@@ -64,7 +64,7 @@ pub(crate) fn fault(
 }
 
 fn no_archive(partition: &Partition, path: &str) -> PictureFault {
-    let group = partition.known.and_then(|stem| stem.group());
+    let group = partition.known.and_then(Stem::group);
     let group = group.or_else(|| path.split('/').find_map(Group::of_folder));
     let file = group.map(|group| format!("{}/{}.tar", group.folder, group.name));
     let what = match &file {

@@ -10,7 +10,7 @@ use diptych_schema::Picture;
 use diptych_storage::tar::MemberKind;
 use diptych_storage::{ReadAt, ReadTree, RelPath};
 
-use crate::groups::{Group, Task};
+use crate::groups::{Group, Stem, Task};
 use crate::layout::Partition;
 use crate::missing;
 use crate::paths::{ends_with, join, last, normal, split_last};
@@ -272,8 +272,7 @@ impl Finder<'_> {
     ) -> Result<Homes, FormatError> {
         let Self { pictures, partition, .. } = self;
         let before = by_sample.unwrap_or("");
-        let mut groups: Vec<&Group> =
-            partition.known.and_then(|stem| stem.group()).into_iter().collect();
+        let mut groups: Vec<&Group> = partition.known.and_then(Stem::group).into_iter().collect();
         groups.extend(before.rsplit('/').chain([last(by_file)]).filter_map(Group::of_folder));
         let stem = last(&partition.stem);
         let by_stem = format!("results_{stem}");

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrowPrimitiveType, types};
+use arrow_array::{Array, ArrowPrimitiveType, StructArray, types};
 use arrow_schema::{DataType, Fields};
 use serde::Deserialize;
 
@@ -29,7 +29,7 @@ impl Kind {
     /// By the columns that a file has; `None` for a file of something else.
     pub(crate) fn of(columns: &Fields) -> Option<Self> {
         let has = |name: &&str| columns.find(name).is_some();
-        if ONE.iter().all(|name| has(name)) {
+        if ONE.iter().all(has) {
             Some(Self::Single)
         } else {
             has(&SESSION).then_some(Self::Session)
@@ -193,7 +193,7 @@ pub(crate) fn write_json(array: &dyn Array, row: usize, out: &mut String) {
             list(array.as_fixed_size_list_opt().map(|a| a.value(row)), out);
         }
         DataType::Struct(fields) => {
-            let columns = array.as_struct_opt().map(|array| array.columns()).unwrap_or_default();
+            let columns = array.as_struct_opt().map(StructArray::columns).unwrap_or_default();
             let names = fields.iter().map(|field| field.name().as_str());
             object(names.zip(columns.iter().map(AsRef::as_ref)), row, out);
         }
@@ -278,10 +278,10 @@ mod tests {
     };
     use std::sync::Arc;
 
-    fn json(array: ArrayRef) -> String {
+    fn json(array: &dyn Array) -> String {
         let mut text = String::new();
         for row in 0..array.len() {
-            write_json(array.as_ref(), row, &mut text);
+            write_json(array, row, &mut text);
             text.push(' ');
         }
         // As deep as it goes, it is what is said to be known.
@@ -294,48 +294,48 @@ mod tests {
         let mut small = GenericListBuilder::<i32, _>::new(StringBuilder::new());
         small.append_value([Some("a"), None]);
         small.append_null();
-        assert_eq!(json(Arc::new(small.finish())), r#"["a",null] null "#);
+        assert_eq!(json(&small.finish()), r#"["a",null] null "#);
         let mut large = GenericListBuilder::<i64, _>::new(StringViewBuilder::new());
         large.append_value([Some("a\n\"b\"")]);
         large.append_value([None::<&str>; 0]);
-        assert_eq!(json(Arc::new(large.finish())), r#"["a\n\"b\""] [] "#);
+        assert_eq!(json(&large.finish()), r#"["a\n\"b\""] [] "#);
         let mut view = GenericListViewBuilder::<i32, _>::new(StringBuilder::new());
         view.values().append_value("a");
         view.append(true);
         view.append(false);
-        assert_eq!(json(Arc::new(view.finish())), r#"["a"] null "#);
+        assert_eq!(json(&view.finish()), r#"["a"] null "#);
         let mut view = GenericListViewBuilder::<i64, _>::new(StringBuilder::new());
         view.values().append_value("图");
         view.append(true);
-        assert_eq!(json(Arc::new(view.finish())), r#"["图"] "#);
+        assert_eq!(json(&view.finish()), r#"["图"] "#);
         let mut fixed = FixedSizeListBuilder::new(StringBuilder::new(), 2);
         fixed.values().append_value("a");
         fixed.values().append_value("b");
         fixed.append(true);
-        assert_eq!(json(Arc::new(fixed.finish())), r#"["a","b"] "#);
+        assert_eq!(json(&fixed.finish()), r#"["a","b"] "#);
         let mut nested = ListBuilder::new(ListBuilder::new(StringBuilder::new()));
         nested.values().append_value([Some("a")]);
         nested.append(true);
-        assert_eq!(json(Arc::new(nested.finish())), r#"[["a"]] "#);
+        assert_eq!(json(&nested.finish()), r#"[["a"]] "#);
         let mut words = StringDictionaryBuilder::<types::Int8Type>::new();
         words.append_value("x");
         words.append_null();
         words.append_value("x");
-        assert_eq!(json(Arc::new(words.finish())), r#""x" null "x" "#);
-        assert_eq!(json(Arc::new(LargeStringArray::from(vec![Some("a")]))), "\"a\" ");
+        assert_eq!(json(&words.finish()), r#""x" null "x" "#);
+        assert_eq!(json(&LargeStringArray::from(vec![Some("a")])), "\"a\" ");
     }
 
     #[test]
     fn what_is_no_text_is_written_too_and_what_is_unknown_is_null() {
-        assert_eq!(json(Arc::new(Int32Array::from(vec![Some(-1), None]))), "-1 null ");
-        assert_eq!(json(Arc::new(Float64Array::from(vec![0.5, f64::NAN]))), "0.5 null ");
-        assert_eq!(json(Arc::new(BooleanArray::from(vec![true]))), "true ");
-        assert_eq!(json(Arc::new(NullArray::new(1))), "null ");
+        assert_eq!(json(&Int32Array::from(vec![Some(-1), None])), "-1 null ");
+        assert_eq!(json(&Float64Array::from(vec![0.5, f64::NAN])), "0.5 null ");
+        assert_eq!(json(&BooleanArray::from(vec![true])), "true ");
+        assert_eq!(json(&NullArray::new(1)), "null ");
         let fields = StructArray::from(vec![(
             Arc::new(arrow_schema::Field::new("x", DataType::Utf8, true)),
             Arc::new(StringArray::from(vec!["y"])) as ArrayRef,
         )]);
-        assert_eq!(json(Arc::new(fields)), r#"{"x":"y"} "#);
+        assert_eq!(json(&fields), r#"{"x":"y"} "#);
         let mut text = String::new();
         let bytes = arrow_array::BinaryArray::from_vec(vec![b"a"]);
         write_json(&bytes, 0, &mut text);

@@ -28,23 +28,15 @@ pub(crate) fn detect(tree: &dyn ReadTree) -> Detection {
         stem.is_some() && path.rsplit('/').nth(1) == Some("Parquet")
     };
     let rows = names().find(is_rows);
-    match (rows, archive) {
-        (Some(rows), Some(archive)) => {
-            let reason = format!("there are {rows} and {archive}");
-            return Detection::yes(Confidence::Exact, reason);
-        }
-        (Some(one), None) | (None, Some(one)) => {
-            let one = printable(one.as_bytes());
-            let confidence = Confidence::Strong;
-            return match (rows, rows_files(tree).is_empty()) {
-                (None, true) => Detection::no(
-                    LOOKED_FOR,
-                    vec![format!("{one}, the pictures of a group, without any Parquet file")],
-                ),
-                _ => Detection::yes(confidence, format!("there is {one}")),
-            };
-        }
-        (None, None) => {}
+    let in_folder = |path: &&str| ["Singleturn/", "Multiturn/"].iter().any(|f| path.starts_with(f));
+    let pictures = archive.or_else(|| names().find(in_folder));
+    if let (Some(rows), Some(pictures)) = (rows, pictures) {
+        let reason = format!("there are {rows} and {}", printable(pictures.as_bytes()));
+        return Detection::yes(Confidence::Exact, reason);
+    }
+    if let Some(one) = rows.or(archive) {
+        let reason = format!("there is {}", printable(one.as_bytes()));
+        return Detection::yes(Confidence::Strong, reason);
     }
     let mut near = Vec::new();
     for path in rows_files(tree).into_iter().take(FILES) {
@@ -80,11 +72,11 @@ mod tests {
         let (rows, piece) =
             ("Parquet/add_part0.parquet", "Singleturn/results_add_laion_part0.tar.split.000");
         assert_eq!(by(&[rows, piece, "Benchmark.tar"]), Confidence::Exact);
-        assert_eq!(by(&[rows, "Singleturn/renamed.tar"]), Confidence::Strong);
+        assert_eq!(by(&[rows, "Singleturn/renamed.tar"]), Confidence::Exact);
+        assert_eq!(by(&[rows]), Confidence::Strong);
         assert_eq!(by(&[piece, "mine.parquet"]), Confidence::Strong);
         assert_eq!(by(&["add_part0.parquet"]), Confidence::No);
-        assert_eq!(by(&[piece]), Confidence::No);
-        assert_eq!(of(&[piece]).near.len(), 1);
+        assert_eq!(by(&[piece]), Confidence::Strong);
         assert_eq!(by(&["Benchmark.tar"]), Confidence::No);
         assert!(of(&["x.parquet"]).near[0].starts_with("x.parquet, which cannot be read: "));
     }

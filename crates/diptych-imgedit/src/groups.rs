@@ -157,6 +157,12 @@ impl Group {
         GROUPS.iter().find(|group| group.name == name)
     }
 
+    /// What its folder is called anywhere.
+    pub(crate) fn folders(&'static self) -> impl Iterator<Item = &'static str> {
+        let of_rows = STEMS.iter().filter(|stem| stem.group == self.name).map(|stem| stem.prefix);
+        [self.name, self.top].into_iter().chain(of_rows)
+    }
+
     /// The group that a folder belongs to: by the archive's name, by the folder inside it, or by
     /// what rows call that.
     pub(crate) fn of_folder(folder: &str) -> Option<&'static Self> {

@@ -64,8 +64,8 @@ pub(crate) fn fault(
 }
 
 fn no_archive(partition: &Partition, path: &str) -> PictureFault {
-    let group = partition.known.and_then(Stem::group);
-    let group = group.or_else(|| path.split('/').find_map(Group::of_folder));
+    let of_path = path.rsplit(['/', '\\']).find_map(Group::of_folder);
+    let group = of_path.or_else(|| partition.known.and_then(Stem::group));
     let file = group.map(|group| format!("{}/{}.tar", group.folder, group.name));
     let what = match &file {
         Some(file) => format!("neither {file}.split.* nor a folder of its pictures is there"),

@@ -7,7 +7,7 @@ use diptych_schema::{
 use serde_json::value::RawValue;
 
 use crate::NAME;
-use crate::groups::Masks;
+use crate::groups::{Masks, Task};
 use crate::layout::Partition;
 
 /// What a reference is to the edit: the picture of the object that is to be put in.
@@ -66,7 +66,8 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
     }
     let only = references.len() == 1;
     let reference = |picture| Reference { picture, role: only.then(|| OBJECT.to_owned()) };
-    let mask = mask(masks, &source, &target);
+    let kind = partition.task.map_or(Masks::None, Task::masks);
+    let mask = mask(kind, masks, &source, &target);
     EditPair {
         subset: Some(partition.stem.clone()),
         session_id: turn.map(|_| id.row()),
@@ -85,16 +86,15 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
 }
 
 /// The mask that the pictures make. A single edit's stays at the photograph's size while its
-/// pictures were scaled, so that only sizes tell whose pixels it has.
-fn mask(pictures: Vec<Picture>, source: &Picture, target: &Picture) -> Option<Mask> {
-    let size = pictures.first()?.size();
-    let is_of = |picture: &Picture| size.is_some() && picture.size() == size;
-    let grid = if is_of(source) {
-        Grid::Source
-    } else if is_of(target) {
-        Grid::Target
-    } else {
-        Grid::Other
+/// pictures were scaled, and may have it by chance; others were brought to the source's.
+fn mask(kind: Masks, pictures: Vec<Picture>, source: &Picture, target: &Picture) -> Option<Mask> {
+    let grid = match (pictures.first()?.size(), source.size(), target.size()) {
+        (Some(size), Some(source), _) if size == source => Grid::Source,
+        (Some(size), _, Some(target)) if size == target => Grid::Target,
+        (Some(_), Some(_), Some(_)) => Grid::Other,
+        // Nobody has looked.
+        _ if kind == Masks::One => Grid::Other,
+        _ => Grid::Source,
     };
     Some(Mask {
         parts: pictures.into_iter().map(MaskPart::Picture).collect(),

@@ -272,16 +272,22 @@ impl Finder<'_> {
     ) -> Result<Homes, FormatError> {
         let Self { pictures, partition, .. } = self;
         let before = by_sample.unwrap_or("");
-        let mut groups: Vec<&Group> = partition.known.and_then(Stem::group).into_iter().collect();
-        groups.extend(before.rsplit('/').chain([last(by_file)]).filter_map(Group::of_folder));
+        // What the path says counts; the file's name only where the path says nothing.
+        let of_path = before.rsplit('/').chain([last(by_file)]).find_map(Group::of_folder);
+        let of_file = partition.known.and_then(Stem::group);
+        let group = of_path.or(of_file);
         let stem = last(&partition.stem);
         let by_stem = format!("results_{stem}");
-        let mut names = BTreeSet::from([stem, by_stem.as_str(), last(before)]);
-        names.extend(groups.iter().flat_map(|group| [group.name, group.top]));
-        names.extend(partition.known.map(|stem| stem.prefix));
+        let mut names = BTreeSet::from([last(before)]);
+        if of_path.is_none() || of_path == of_file || of_file.is_none() {
+            names.extend([stem, by_stem.as_str()]);
+        }
+        for folder in group.into_iter().flat_map(Group::folders) {
+            names.insert(folder);
+        }
         names.remove("");
 
-        let mut homes = Homes { places: self.places(&groups, &names)?, spots: Vec::new() };
+        let mut homes = Homes { places: self.places(group, &names)?, spots: Vec::new() };
         let loose = |path: &str| Folder { place: None, path: path.to_owned() };
         let below_roots = |folder: &str| {
             let path =
@@ -311,7 +317,7 @@ impl Finder<'_> {
             let others = pictures.loose_of_samples.iter().filter(is_it);
             homes.spots.extend(others.map(|path| (loose(path), 2)));
             // What an archive without a folder of its own was unpacked into.
-            if groups.iter().any(|group| group.top.is_empty()) {
+            if group.is_some_and(|group| group.top.is_empty()) {
                 homes.spots.extend(below_roots(""));
             }
         }
@@ -326,18 +332,19 @@ impl Finder<'_> {
         Ok(homes)
     }
 
-    /// The archives that pictures of these groups may be in: those of the groups' names, or of
-    /// the names that rows give, and else those that nobody knows but that have such folders.
-    fn places(&self, groups: &[&Group], names: &BTreeSet<&str>) -> Result<Vec<usize>, FormatError> {
+    /// The archives that pictures of a group may be in: those of the group's name, or of the names
+    /// that rows give, and else those that nobody knows but that have such folders.
+    fn places(
+        &self,
+        group: Option<&Group>,
+        names: &BTreeSet<&str>,
+    ) -> Result<Vec<usize>, FormatError> {
         let all = &self.pictures.found;
         let named = |is_it: &dyn Fn(&str) -> bool| {
             let of_name = all.iter().enumerate().filter(|(_, place)| is_it(place.archive.name()));
             of_name.map(|(number, _)| number).collect::<Vec<_>>()
         };
-        let mut found = Vec::new();
-        for group in groups {
-            found.extend(named(&|name| name == group.name));
-        }
+        let mut found = group.map_or(Vec::new(), |group| named(&|name| name == group.name));
         found.extend(named(&|name| names.contains(name)));
         let mut seen = BTreeSet::new();
         found.retain(|number| seen.insert(*number));

@@ -162,6 +162,7 @@ fn join(
     let last = pieces.last().map_or(0, |piece| piece.number);
     archive.last = pieces.last().map(|piece| (piece.number, piece.length));
     archive.common = common;
+    let total: u64 = pieces.iter().map(|piece| piece.length).fold(0, u64::saturating_add);
     let mut expected = 0;
     let mut rest = None;
     let mut run = Vec::new();
@@ -190,6 +191,10 @@ fn join(
         rest = Some(Rest { border: border(Some(common), expected) });
     }
     archive.close(&mut run, &mut rest);
+    if archive.gaps.is_empty() && !total.is_multiple_of(BLOCK) {
+        let detail = format!("{total} bytes in all, which is no multiple of {BLOCK}");
+        notice("odd_length", &archive.files(), detail);
+    }
     archive
 }
 
@@ -289,22 +294,22 @@ mod tests {
     #[test]
     fn whole_pieces_are_one_run_in_the_order_of_their_numbers() {
         let (archive, told) =
-            only(&[("a.tar.split.000", 9), ("a.tar.split.001", 9), ("a.tar.split.002", 4)]);
+            only(&[("a.tar.split.000", 512), ("a.tar.split.001", 512), ("a.tar.split.002", 512)]);
         assert_eq!(runs(&archive), [(vec!["000", "001", "002"], None)]);
         assert_eq!((archive.pieces, archive.gaps.len(), told), (3, 0, vec![]));
         assert_eq!(archive.piece(7), "a.tar.split.007");
         let (archive, told) = only(&[
-            ("a.tar.split.0", 9),
-            ("a.tar.split.1", 9),
-            ("a.tar.split.10", 4),
-            ("a.tar.split.2", 9),
-            ("a.tar.split.3", 9),
-            ("a.tar.split.4", 9),
-            ("a.tar.split.5", 9),
-            ("a.tar.split.6", 9),
-            ("a.tar.split.7", 9),
-            ("a.tar.split.8", 9),
-            ("a.tar.split.9", 9),
+            ("a.tar.split.0", 512),
+            ("a.tar.split.1", 512),
+            ("a.tar.split.10", 512),
+            ("a.tar.split.2", 512),
+            ("a.tar.split.3", 512),
+            ("a.tar.split.4", 512),
+            ("a.tar.split.5", 512),
+            ("a.tar.split.6", 512),
+            ("a.tar.split.7", 512),
+            ("a.tar.split.8", 512),
+            ("a.tar.split.9", 512),
         ]);
         assert_eq!(archive.runs.len(), 1);
         assert_eq!(archive.runs[0].pieces[10].as_str(), "a.tar.split.10");
@@ -312,6 +317,11 @@ mod tests {
             told,
             ["piece_order: L/a.tar.split.*: their order by name is not that of \
                            their numbers, which counts"]
+        );
+        let (_, told) = only(&[("a.tar.split.000", 512), ("a.tar.split.001", 100)]);
+        assert_eq!(
+            told,
+            ["odd_length: L/a.tar.split.*: 612 bytes in all, which is no multiple of 512"]
         );
     }
 
@@ -372,8 +382,8 @@ mod tests {
         let (archives, told) = found(&[
             ("a.tar", 5),
             ("a.tar.split.000", 5),
-            ("b.tar.split.0", 5),
-            ("b.tar.split.000", 5),
+            ("b.tar.split.0", 512),
+            ("b.tar.split.000", 512),
             ("notes.txt", 5),
         ]);
         let paths: Vec<_> =

@@ -1,5 +1,7 @@
 //! Rows out of a Parquet file, a batch at a time.
 
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -11,7 +13,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
-use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use crate::rows::{self, Kind};
 
@@ -53,7 +55,8 @@ impl Table {
         let input = ParquetInput(file);
         // What a writer noted of its own types in memory is not needed.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = ArrowReaderMetadata::load(&input, options).map_err(|error| text(&error))?;
+        let metadata = guarded(|| ArrowReaderMetadata::load(&input, options))?;
+        check(metadata.metadata(), input.0.len())?;
         let fields = metadata.schema().fields();
         let known = fields.iter().enumerate().filter(|(_, of)| rows::is_known(of.data_type()));
         let columns: Vec<_> = known.map(|(place, _)| place).collect();
@@ -106,33 +109,36 @@ impl Table {
                 }
                 self.batch = None;
             }
-            match self.batches.as_mut().map(Iterator::next) {
-                Some(Some(Ok(batch))) => self.batch = Some((batch, 0)),
-                Some(Some(Err(error))) => {
-                    return Some(self.lose(&ParquetError::General(error.to_string())));
-                }
-                Some(None) if self.number < self.group_end => {
-                    let what = "there are fewer rows than it says".to_owned();
-                    return Some(self.lose(&ParquetError::General(what)));
-                }
-                Some(None) => self.batches = None,
+            let next = match &mut self.batches {
                 None => match self.next_group()? {
-                    Ok(batches) => self.batches = Some(batches),
-                    Err(error) => return Some(self.lose(&error)),
+                    Ok(batches) => {
+                        self.batches = Some(batches);
+                        continue;
+                    }
+                    Err(why) => return Some(self.lose(why)),
                 },
+                Some(batches) => guarded(|| batches.next().transpose()),
+            };
+            match next {
+                Ok(Some(batch)) => self.batch = Some((batch, 0)),
+                Ok(None) if self.number < self.group_end => {
+                    return Some(self.lose("there are fewer rows than it says".to_owned()));
+                }
+                Ok(None) => self.batches = None,
+                Err(why) => return Some(self.lose(why)),
             }
         }
     }
 
     /// Gives the rest of a group up; the next one is read by itself.
-    fn lose(&mut self, error: &ParquetError) -> TableEvent {
+    fn lose(&mut self, cause: String) -> TableEvent {
         (self.batches, self.batch) = (None, None);
-        let (first, cause) = (self.number, text(error));
+        let first = self.number;
         self.number = self.group_end.max(first);
         TableEvent::Lost { first, count: self.number - first, cause }
     }
 
-    fn next_group(&mut self) -> Option<Result<ParquetRecordBatchReader, ParquetError>> {
+    fn next_group(&mut self) -> Option<Result<ParquetRecordBatchReader, String>> {
         let metadata = self.metadata.metadata();
         let group = metadata.row_groups().get(self.group)?;
         let (rows, bytes) = (group.num_rows(), group.total_byte_size());
@@ -148,10 +154,34 @@ impl Table {
             .with_projection(mask)
             .with_batch_size(batch);
         self.group += 1;
-        Some(builder.build())
+        Some(guarded(|| builder.build()))
     }
 }
 
-fn text(error: &ParquetError) -> String {
-    printable(error.to_string().as_bytes()).to_string()
+/// Calls the `parquet` crate, which panics at some files that are damaged.
+fn guarded<T, E: Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(done) => done.map_err(|error| printable(error.to_string().as_bytes())),
+        // Whatever it left half done is thrown away.
+        Err(_) => Err("it is damaged, in a way that no reader expects".to_owned()),
+    }
+}
+
+/// Holds what a file says of its columns against its length: the `parquet` crate takes their
+/// places for granted.
+fn check(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
+    let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    for chunk in chunks {
+        let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
+        let end = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
+        let end = end.and_then(|(start, size)| start.checked_add(size));
+        if end.is_none_or(|end| end > length) {
+            let (column, size) = (chunk.column_path().string(), chunk.compressed_size());
+            let column = printable(column.as_bytes());
+            return Err(format!(
+                "the column {column} lies at {start} with {size} bytes, in a file of {length}"
+            ));
+        }
+    }
+    Ok(())
 }

@@ -281,7 +281,7 @@ fn odd_names_in_archives_and_rows_lead_to_the_same_pictures() {
         })
     };
     check(&rename(|name| format!("./{name}")));
-    check(&rename(|name| format!("/home/u/{name}")));
+    check(&rename(|name| format!("/data/u/{name}")));
     check(&rename(|name| name.replace('/', "\\")));
     check(&rename(|name| name.replacen('/', "//", 1)));
     for how in ["/mnt/data/ImgEdit/", "./", "Singleturn/", "ImgEdit\\Singleturn\\"] {
@@ -333,6 +333,21 @@ fn a_picture_is_never_taken_from_another_group() {
         assert_eq!(rejections[0].kind, "missing_archive");
         assert_eq!(rejections[0].at.file, Some(format!("{}.tar", row[1])));
     }
+}
+
+#[test]
+fn what_a_path_says_counts_more_than_the_name_of_its_file() {
+    let paths = paths("results_remove_laion_part5");
+    let archive = |kind: &str, width| {
+        let group = format!("results_{kind}_laion_part5");
+        (format!("Singleturn/{group}.tar"), tar(&members(&group, width)))
+    };
+    let both = vec![parquet("add_part5", &paths), archive("add", 1), archive("remove", 2)];
+    let (pairs, _) = read(open(&both).as_ref());
+    assert_eq!(pairs[0].source.width, Some(4));
+    let (pairs, rejections) = read(open(&both[..2]).as_ref());
+    assert_eq!((pairs.len(), rejections[0].kind.as_str()), (0, "missing_archive"));
+    assert!(rejections[0].cause.contains("Singleturn/results_remove_laion_part5.tar.split.*"));
 }
 
 #[test]

@@ -87,9 +87,9 @@ pub(crate) fn parts(
     parts
 }
 
-/// A share in percent, cut behind the first decimal.
+/// A share in percent, rounded to one decimal.
 fn share(part: u64, whole: u64) -> String {
-    let thousandths = part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
+    let thousandths = (part * 1000 + whole / 2).checked_div(whole).unwrap_or(0);
     format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 
@@ -108,7 +108,7 @@ mod tests {
             remove.missing.as_deref(),
             Some(
                 "Parquet/remove_part0.parquet is not there; in the whole release 7968 of 32222 \
-                 have no pictures (75.2 % have)"
+                 have no pictures (75.3 % have)"
             )
         );
         assert_eq!(of("pieces of results_replace_part0").published, Some(14));

@@ -15,6 +15,7 @@ use std::fs;
 use std::path::Path;
 
 use diptych::format::Probe;
+use diptych::format::options::Assignment;
 use diptych::{Request, Silent};
 use serde_json::json;
 use support::folder::{assert_same, copy, fixtures, good_release, tree};
@@ -80,6 +81,31 @@ fn where_the_release_lies_changes_no_byte() {
     copy(&good_release(), &elsewhere);
     let moved = output(|request| request.sources[0].path = elsewhere);
     assert_same(&moved, &output(|_| {}));
+}
+
+#[test]
+fn where_a_further_folder_lies_changes_no_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let elsewhere = dir.path().join("再录 else.where");
+    copy(&fixtures().join("imgedit-recap"), &elsewhere);
+    let with = |folder: &Path| {
+        output(|request| {
+            request.sources[0].path = fixtures().join("imgedit");
+            let (format, key) = ("imgedit".to_owned(), "recap".to_owned());
+            let value = folder.to_str().unwrap().to_owned();
+            request.options = vec![Assignment { format, key, value }];
+        })
+    };
+    let here = with(&fixtures().join("imgedit-recap"));
+    assert_same(&with(&elsewhere), &here);
+    // What is in it is part of what was asked for.
+    let record = fs::read_dir(elsewhere.join("jsons")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(record).unwrap();
+    let report = |tree: &BTreeMap<String, Vec<u8>>| {
+        let report: serde_json::Value = serde_json::from_slice(&tree["report.json"]).unwrap();
+        report["sources"][0]["options"]["recap"].clone()
+    };
+    assert_ne!(report(&with(&elsewhere)), report(&here));
 }
 
 #[test]

@@ -16,6 +16,9 @@ const DEPTH: usize = 3;
 /// Endings of files that are told of an unknown tree.
 const ENDINGS: usize = 5;
 
+/// Things that come near a format that a message tells.
+const NEAR: usize = 3;
+
 /// Why a source's format cannot be told.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,14 +47,32 @@ pub struct Unknown {
     pub path: String,
     /// Files in it, hidden ones left out.
     pub files: u64,
-    /// The endings that most files have, and how many have them; most first.
-    pub endings: Vec<(String, u64)>,
+    /// The endings that most files have; most first.
+    pub endings: Vec<Ending>,
     /// What is there that is no file to be read: downloads that were not ended, broken links.
     pub odd: u64,
     /// What each format looked for, the one that came nearest first.
     pub tried: Vec<Tried>,
-    /// Folders in it that are in a format, and the format.
-    pub within: Vec<(String, &'static str)>,
+    /// Folders in it that are in a format.
+    pub within: Vec<Within>,
+}
+
+/// Files with one ending.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ending {
+    /// With its point, in lower case; `without an ending` for those that have none.
+    pub ending: String,
+    /// How many files have it.
+    pub files: u64,
+}
+
+/// A folder in a folder that is in no format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Within {
+    /// Its path from there.
+    pub folder: String,
+    /// The format that it is in.
+    pub format: &'static str,
 }
 
 /// What a format looked for and did not find.
@@ -73,7 +94,7 @@ impl fmt::Display for Unknown {
         } else {
             let s = if self.files == 1 { "" } else { "s" };
             write!(f, ": there are {} file{s} in it", self.files)?;
-            let ending = |(ending, count): &(String, u64)| format!("{count} {ending}");
+            let ending = |Ending { ending, files }: &Ending| format!("{files} {ending}");
             let endings: Vec<_> = self.endings.iter().map(ending).collect();
             write!(f, " ({})", endings.join(", "))?;
         }
@@ -85,11 +106,12 @@ impl fmt::Display for Unknown {
         }
         match self.tried.first().filter(|tried| !tried.near.is_empty()) {
             Some(Tried { format, near, .. }) => {
-                write!(f, "\n  nearest is {format}: there is {}", near.join("; "))?;
+                let some: Vec<_> = near.iter().take(NEAR).map(String::as_str).collect();
+                write!(f, "\n  nearest is {format}: there is {}", some.join("; "))?;
             }
             None => f.write_str("\n  nothing in it comes near any of them")?,
         }
-        for (folder, format) in &self.within {
+        for Within { folder, format } in &self.within {
             let folder = printable(folder.as_bytes());
             write!(f, "\n  the folder {folder} in it is {format}")?;
         }
@@ -151,8 +173,9 @@ fn unknown(
         };
         *endings.entry(ending).or_default() += 1;
     }
-    let mut endings: Vec<_> = endings.into_iter().collect();
-    endings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let ending = |(ending, files)| Ending { ending, files };
+    let mut endings: Vec<_> = endings.into_iter().map(ending).collect();
+    endings.sort_by_key(|ending| std::cmp::Reverse(ending.files));
     endings.truncate(ENDINGS);
     Unknown {
         path: path.to_owned(),
@@ -165,7 +188,7 @@ fn unknown(
 }
 
 /// Folders of the tree that are in a format: a release below the folder that was given.
-fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> Vec<(String, &'static str)> {
+fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> Vec<Within> {
     let mut folders = BTreeSet::new();
     for entry in tree.list() {
         let ends = entry.path.as_str().match_indices('/').map(|(end, _)| end).take(DEPTH);
@@ -174,18 +197,18 @@ fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> Vec<(String, &'static
             folders.pop_last();
         }
     }
-    let mut found: Vec<(String, &'static str)> = Vec::new();
+    let mut found: Vec<Within> = Vec::new();
     // The shortest paths come first: what lies in a release is part of it.
     for (_, folder) in folders {
-        let inside = |(of, _): &(String, _)| {
-            folder.strip_prefix(of.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        let inside = |of: &Within| {
+            folder.strip_prefix(of.folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
         if found.iter().any(inside) {
             continue;
         }
         let sub = Subtree::new(tree, folder);
         if let Some(format) = sure(formats, &sub) {
-            found.push((folder.to_owned(), format));
+            found.push(Within { folder: folder.to_owned(), format });
         }
     }
     found

@@ -81,8 +81,9 @@ impl Series {
         (0..self.example.count).filter(|index| present.binary_search(index).is_err()).collect()
     }
 
-    /// What is missing, as text: each name, or the first and last of many that follow each other.
-    pub(crate) fn missing_text(&self, missing: &[u32]) -> String {
+    /// Names of those that are missing: each, or the first and last of many that follow each
+    /// other.
+    pub(crate) fn missing_names(&self, missing: &[u32]) -> String {
         let runs = runs(missing);
         let run = |&(first, last): &(u32, u32)| match last - first {
             0 => self.example.sibling(first),
@@ -90,12 +91,7 @@ impl Series {
         };
         let listed: Vec<_> = runs.iter().take(20).map(run).collect();
         let more = if runs.len() > 20 { ", ..." } else { "" };
-        format!(
-            "{} of {} are not there: {}{more}",
-            missing.len(),
-            self.example.count,
-            listed.join(", ")
-        )
+        format!("{}{more}", listed.join(", "))
     }
 }
 

@@ -143,12 +143,13 @@ pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspect
     let about = source.about();
     let total = books.total();
     let published = about.published.iter().map(|of| {
-        let (column, counts) = match of.facet {
-            Facet::EditType => ("edit_type", &survey.edit_types),
-            Facet::Language => ("language", &survey.languages),
-            Facet::Subset => ("subset", &survey.subsets),
-            Facet::Editor => ("editor", &survey.editors),
+        let counts = match of.facet {
+            Facet::EditType => &survey.edit_types,
+            Facet::Language => &survey.languages,
+            Facet::Subset => &survey.subsets,
+            Facet::Editor => &survey.editors,
         };
+        let column = of.facet.column();
         let (value, published) = (of.value, of.pairs);
         PublishedPairs { column, value, here: counts.of(value), published }
     });

@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 use support::folder::{copy, fixtures, good_release};
 use support::{Ran, diptych, ran, run};
 
+/// A picture of 3 by 2 pixels, as far as its header tells.
+const A_GIF: &[u8] = b"GIF89a\x03\0\x02\0\0\0\0;";
+
 fn inspect(folder: &Path, more: &[&str]) -> Ran {
     ran(diptych().arg("inspect").arg(folder).args(more))
 }
@@ -166,6 +169,21 @@ fn what_is_no_release_is_told_with_what_was_looked_for() {
     assert_eq!(found["releases"], json!([]));
     let folder = json!([{"folder": "sub/release", "format": "inter-edit-train"}]);
     assert_eq!(found["unknown"]["within"], folder);
+}
+
+#[test]
+fn text_of_a_release_stays_in_its_line() {
+    let row = r#"{"image_path": "s.png", "gt_path": "t.png", "edit_prompt": "x",
+        "edit_type": "a\ncomplete: \u001b[31mall\u202e", "language": "\u0000"}"#;
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("rows.jsonl"), row.replace('\n', " ") + "\n").unwrap();
+    for name in ["s.png", "t.png"] {
+        fs::write(dir.path().join(name), A_GIF).unwrap();
+    }
+    let told = inspect(dir.path(), &[]).stdout;
+    let types = "edit types    a\\u{a}complete: \\u{1b}[31mall\\u{202e} 1\n";
+    assert!(told.contains(types), "{told}");
+    assert!(told.chars().all(|c| c == '\n' || !c.is_control()), "{told}");
 }
 
 #[test]

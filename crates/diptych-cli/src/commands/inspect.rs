@@ -40,10 +40,7 @@ pub(crate) fn inspect(args: args::Inspect, printer: &Printer) -> anyhow::Result<
         print_json(&Inspected { json_version: JSON_VERSION, releases: &releases, unknown: None })?;
     } else {
         let told: Vec<_> = releases.iter().map(told).collect();
-        // What comes from a release is made visible, line by line.
-        let told = told.join("\n\n");
-        let lines: Vec<_> = told.lines().map(visible).collect();
-        data(&(lines.join("\n") + "\n"))?;
+        data(&told.join("\n"))?;
     }
     let edits: u64 = releases.iter().map(|release| release.edits).sum();
     let pairs: u64 = releases.iter().map(|release| release.pairs).sum();
@@ -57,31 +54,48 @@ struct Inspected<'a> {
     unknown: Option<&'a Unknown>,
 }
 
-fn told(of: &Inspection) -> String {
-    let mut text = format!("{} ({})", of.title, of.format);
-    if let Some(confidence) = &of.confidence {
-        let _ = write!(text, ": {confidence}, since {}", of.reason);
+/// Lines of text for people.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    /// A line. What comes from a release is made visible, so that it cannot be more than one.
+    fn push(&mut self, line: &str) {
+        self.0.push_str(visible(line).trim_end());
+        self.0.push('\n');
     }
-    let _ = writeln!(
-        text,
-        "\n{}: {}, {}\n",
-        of.root.display(),
-        counted(of.files, "file"),
-        size(of.bytes)
-    );
-    push_parts(&mut text, &of.parts);
-    let _ = writeln!(text, "{}\n", completeness(of));
-    push_pairs(&mut text, of);
-    push_problems(&mut text, of);
-    text.truncate(text.trim_end().len());
-    text
+
+    /// A line with its name in front; none where there is nothing to say.
+    fn named(&mut self, name: &str, line: &str) {
+        if !line.is_empty() {
+            self.push(&format!("{name:<14}{line}"));
+        }
+    }
+}
+
+fn told(of: &Inspection) -> String {
+    let mut lines = Lines::default();
+    let since = |confidence| format!(": {confidence}, since {}", of.reason);
+    let why = of.confidence.as_ref().map_or(String::new(), since);
+    lines.push(&format!("{} ({}){why}", of.title, of.format));
+    let (files, bytes) = (counted(of.files, "file"), size(of.bytes));
+    lines.push(&format!("{}: {files}, {bytes}", of.root.display()));
+    push_parts(&mut lines, &of.parts);
+    lines.push("");
+    completeness(of).iter().for_each(|line| lines.push(line));
+    lines.push("");
+    push_pairs(&mut lines, of);
+    push_problems(&mut lines, of);
+    push_notices(&mut lines, of);
+    lines.0
 }
 
 /// The table of what a release consists of.
-fn push_parts(text: &mut String, parts: &[Part]) {
+fn push_parts(lines: &mut Lines, parts: &[Part]) {
     if parts.is_empty() {
         return;
     }
+    lines.push("");
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), grouped);
     let rows = parts.iter().map(|part| {
         let stated = part.stated.as_ref().map(|stated| stated.count);
@@ -99,13 +113,12 @@ fn push_parts(text: &mut String, parts: &[Part]) {
     let widths = [width(0), width(1), width(2), width(3)];
     let [w0, w1, w2, w3] = widths;
     for [name, here, stated, published] in &rows {
-        let _ = writeln!(text, "{name:<w0$}  {here:>w1$}  {stated:>w2$}  {published:>w3$}");
+        lines.push(&format!("{name:<w0$}  {here:>w1$}  {stated:>w2$}  {published:>w3$}"));
     }
-    text.push('\n');
 }
 
 /// Whether a release is complete, in words.
-fn completeness(of: &Inspection) -> String {
+fn completeness(of: &Inspection) -> Vec<String> {
     let mut lines: Vec<_> = of.parts.iter().filter_map(incomplete).collect();
     if lines.is_empty() {
         lines.push("complete: everything is here that it says there is".to_owned());
@@ -129,7 +142,7 @@ fn completeness(of: &Inspection) -> String {
             counted_grouped(of.edits, "edit")
         ));
     }
-    lines.join("\n")
+    lines
 }
 
 /// What is missing of a part.
@@ -155,20 +168,14 @@ fn counted_grouped(count: u64, what: &str) -> String {
     format!("{} {what}{s}", grouped(count))
 }
 
-/// A line with its name in front.
-fn push_line(text: &mut String, name: &str, line: &str) {
-    let _ = writeln!(text, "{name:<14}{line}");
-}
-
-fn push_pairs(text: &mut String, of: &Inspection) {
+fn push_pairs(lines: &mut Lines, of: &Inspection) {
     let survey = &of.survey;
     let pairs = counted_grouped(of.pairs, "pair");
-    push_line(text, "edits", &format!("{} read: {pairs}", grouped(of.edits)));
+    lines.named("edits", &format!("{} read: {pairs}", grouped(of.edits)));
     if of.datasets.len() > 1 {
         for line in of.datasets.iter().take(VALUES * 8) {
             let name = line.subset.as_ref().unwrap_or(&line.dataset);
-            push_line(
-                text,
+            lines.named(
                 "",
                 &format!(
                     "{name}: {}, {}",
@@ -182,11 +189,11 @@ fn push_pairs(text: &mut String, of: &Inspection) {
         return;
     }
     let published = |column: &str, counts: &Counts| values(counts, of, column);
-    push_counts(text, "splits", &published("split", &survey.splits));
-    push_counts(text, "edit types", &published("edit_type", &survey.edit_types));
-    push_counts(text, "languages", &published("language", &survey.languages));
-    push_counts(text, "editors", &published("editor", &survey.editors));
-    push_counts(text, "licences", &published("licence", &survey.licences));
+    lines.named("splits", &published("split", &survey.splits));
+    lines.named("edit types", &published("edit_type", &survey.edit_types));
+    lines.named("languages", &published("language", &survey.languages));
+    lines.named("editors", &published("editor", &survey.editors));
+    lines.named("licences", &published("licence", &survey.licences));
     if let Some(spread) = survey.instruction_characters.spread() {
         let mut line = format!(
             "{} to {} characters, half of them at most {}",
@@ -196,7 +203,7 @@ fn push_pairs(text: &mut String, of: &Inspection) {
             let _ =
                 write!(line, "; {} without", counted_grouped(survey.without_instruction, "pair"));
         }
-        push_line(text, "instructions", &line);
+        lines.named("instructions", &line);
     }
     for (name, gathered) in [("sessions", &survey.sessions), ("groups", &survey.groups)] {
         if gathered.count > 0 {
@@ -206,7 +213,7 @@ fn push_pairs(text: &mut String, of: &Inspection) {
                 counted_grouped(gathered.pairs, "pair"),
                 grouped(gathered.most_pairs)
             );
-            push_line(text, name, &line);
+            lines.named(name, &line);
         }
     }
     for (name, pictures) in [
@@ -215,7 +222,7 @@ fn push_pairs(text: &mut String, of: &Inspection) {
         ("target", &survey.target),
         ("mask", &survey.mask),
     ] {
-        push_pictures(text, name, pictures);
+        push_pictures(lines, name, pictures);
     }
     let sizes = survey.sizes_of_source_and_target;
     if sizes.same + sizes.different > 0 {
@@ -224,12 +231,12 @@ fn push_pairs(text: &mut String, of: &Inspection) {
             counted_grouped(sizes.same, "pair"),
             grouped(sizes.different)
         );
-        push_line(text, "", &line);
+        lines.named("", &line);
     }
-    push_counts(text, "mask grids", &published("mask", &survey.mask_grids));
-    push_counts(text, "boxes", &published("box", &survey.boxes));
-    push_counts(text, "box frames", &published("box", &survey.box_frames));
-    push_counts(text, "labels", &published("label", &survey.labels));
+    lines.named("mask grids", &published("mask", &survey.mask_grids));
+    lines.named("boxes", &published("box", &survey.boxes));
+    lines.named("box frames", &published("box", &survey.box_frames));
+    lines.named("labels", &published("label", &survey.labels));
     for (name, score) in survey.scores.iter().take(VALUES * 4) {
         let line = format!(
             "{name}: {} to {}, mean {:.3}, of {}",
@@ -238,14 +245,7 @@ fn push_pairs(text: &mut String, of: &Inspection) {
             score.mean,
             counted_grouped(score.count, "pair")
         );
-        push_line(text, "score", &line);
-    }
-    text.push('\n');
-}
-
-fn push_counts(text: &mut String, name: &str, line: &str) {
-    if !line.is_empty() {
-        push_line(text, name, line);
+        lines.named("score", &line);
     }
 }
 
@@ -280,7 +280,7 @@ fn values(counts: &Counts, of: &Inspection, column: &str) -> String {
     shown.join(", ")
 }
 
-fn push_pictures(text: &mut String, name: &str, of: &Pictures) {
+fn push_pictures(lines: &mut Lines, name: &str, of: &Pictures) {
     if of.count == 0 {
         return;
     }
@@ -290,7 +290,7 @@ fn push_pictures(text: &mut String, name: &str, of: &Pictures) {
     if of.types.none > 0 {
         known.push(format!("not looked at {}", grouped(of.types.none)));
     }
-    push_line(text, name, &format!("{}; {}", known.join(", "), size(of.bytes)));
+    lines.named(name, &format!("{}; {}", known.join(", "), size(of.bytes)));
     let (Some(smallest), Some(largest)) = (of.smallest, of.largest) else { return };
     let sizes = of.sizes.most_first();
     let mut shown: Vec<_> =
@@ -300,36 +300,38 @@ fn push_pictures(text: &mut String, name: &str, of: &Pictures) {
         shown.push(format!("and {}", counted(more as u64, "other size")));
     }
     let span = format!("from {}x{} to {}x{}", smallest.0, smallest.1, largest.0, largest.1);
-    push_line(text, "", &format!("{span}: {}", shown.join(", ")));
+    lines.named("", &format!("{span}: {}", shown.join(", ")));
 }
 
-fn push_problems(text: &mut String, of: &Inspection) {
-    if !of.problems.is_empty() {
-        let _ = writeln!(text, "what cannot be converted, and the first of each:");
-        for problem in of.problems.iter().take(SOME) {
-            push_problem(text, problem);
-        }
-        let hidden: u64 = of.problems.iter().skip(SOME).map(|problem| problem.edits).sum();
-        let hidden = hidden + of.problems_not_listed;
-        if hidden > 0 {
-            let _ = writeln!(text, "  and {} more", counted_grouped(hidden, "edit"));
-        }
-        text.push('\n');
+fn push_problems(lines: &mut Lines, of: &Inspection) {
+    if of.problems.is_empty() {
+        return;
     }
-    if !of.notices.is_empty() {
-        let _ = writeln!(text, "what else is to be known:");
-        for notice in of.notices.iter().take(SOME) {
-            let _ = writeln!(text, "  {}: {} ({})", notice.at, notice.detail, notice.kind);
-        }
-        if of.notices.len() > SOME {
-            let _ = writeln!(text, "  and {} more; --json has them all", of.notices.len() - SOME);
-        }
+    lines.push("");
+    lines.push("what cannot be converted, and the first of each:");
+    for Problem { kind, edits, first, .. } in of.problems.iter().take(SOME) {
+        let id = first.pair_id.as_ref().map_or(String::new(), |id| format!("{id}: "));
+        lines.push(&format!("  {} {kind}: {}", counted_grouped(*edits, "edit"), first.at));
+        lines.push(&format!("      {id}{}", first.cause));
+    }
+    let hidden: u64 = of.problems.iter().skip(SOME).map(|problem| problem.edits).sum();
+    let hidden = hidden + of.problems_not_listed;
+    if hidden > 0 {
+        lines.push(&format!("  and {} more", counted_grouped(hidden, "edit")));
     }
 }
 
-fn push_problem(text: &mut String, problem: &Problem) {
-    let Problem { kind, edits, first, .. } = problem;
-    let id = first.pair_id.as_ref().map_or(String::new(), |id| format!("{id}: "));
-    let _ = writeln!(text, "  {} {kind}: {}", counted_grouped(*edits, "edit"), first.at);
-    let _ = writeln!(text, "      {id}{}", first.cause);
+fn push_notices(lines: &mut Lines, of: &Inspection) {
+    if of.notices.is_empty() {
+        return;
+    }
+    lines.push("");
+    lines.push("what else is to be known:");
+    for notice in of.notices.iter().take(SOME) {
+        lines.push(&format!("  {}: {} ({})", notice.at, notice.detail, notice.kind));
+    }
+    let more = of.notices.len().saturating_sub(SOME);
+    if more > 0 {
+        lines.push(&format!("  and {more} more; --json has them all"));
+    }
 }

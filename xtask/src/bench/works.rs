@@ -178,7 +178,7 @@ pub(super) const WORKS: &[Work] = &[
         contestants: &[
             Contestant {
                 name: "diptych inspect",
-                command: &["{diptych}", "inspect", "{data}", "--json"],
+                command: &["{diptych}", "inspect", "{data}", "--json", "--jobs", "{jobs}"],
             },
             LIST_AND_SCAN,
         ],

@@ -3,7 +3,8 @@
 //! - [`probe`] tells what kind of picture bytes are and how large, from the bytes and never from
 //!   a name. Nothing is decoded.
 //! - [`run_length`] reads and writes the strings that stand for masks in place of pictures.
-//! - [`mask`] decodes masks under limits and writes them as 8-bit grey PNG with 255 for edited.
+//! - [`mask`] decodes masks under limits, unites their parts, brings them to another grid where
+//!   one is asked for, and writes them as 8-bit grey PNG with 255 for edited.
 //!
 //! They take bytes or a function that reads them; where the bytes lie is not known here. No
 //! input, however made, makes them panic or hold more memory than they were allowed.

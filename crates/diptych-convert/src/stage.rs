@@ -10,12 +10,13 @@ use diptych_pixels::mask::{DecodeLimits, MaskError, NormalMask, Part, is_normal_
 use diptych_pixels::run_length::RunLengthError;
 use diptych_pixels::{Head, Probed, probe_at, probe_head};
 use diptych_schema::{
-    Address, EditPair, Edited, Label, Mask, MaskPart, MediaType, Picture, Reference,
+    Address, EditPair, Edited, Grid, Label, Mask, MaskPart, MediaType, Picture, Reference,
 };
 use diptych_storage::Limits;
 use diptych_storage::text::printable;
 
 use crate::error::EngineError;
+use crate::request::MaskGrid;
 use crate::source::Sources;
 
 /// Masks of at most so many bytes are read once, and looked at and written from memory.
@@ -27,6 +28,7 @@ const MASK_HEAD: usize = 33;
 pub(crate) struct Stage<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) limits: Limits,
+    pub(crate) mask_grid: MaskGrid,
 }
 
 /// Why a step does not give what it should.
@@ -67,6 +69,9 @@ impl Stage<'_> {
                 let (mask, told) = mask.map(|mask| (mask.picture, mask.told)).unzip();
                 let mut sample = Sample { pair, key, source, references, target, mask };
                 take_sizes(&mut sample, told);
+                if let (MaskGrid::Source, Some(mask)) = (self.mask_grid, &mut sample.pair.mask) {
+                    mask.grid = Grid::Source;
+                }
                 Ok(Ok(sample))
             }
             Err(Halt::Failed(error)) => Err(error),
@@ -88,11 +93,16 @@ impl Stage<'_> {
     fn pictures(&self, pair: &EditPair) -> Result<Pictures, Halt> {
         let reference = |of: &Reference| self.picture(&of.picture, of.role.clone());
         let references: Result<Vec<_>, _> = pair.references.iter().map(reference).collect();
+        let source = self.picture(&pair.source, None)?;
+        let grid = match self.mask_grid {
+            MaskGrid::AsReleased => None,
+            MaskGrid::Source => Some((source.width, source.height)),
+        };
         Ok(Pictures {
-            source: self.picture(&pair.source, None)?,
+            source,
             references: references?,
             target: pair.target.as_ref().map(|target| self.picture(target, None)).transpose()?,
-            mask: pair.mask.as_ref().map(|mask| self.mask(mask)).transpose()?,
+            mask: pair.mask.as_ref().map(|mask| self.mask(mask, grid)).transpose()?,
         })
     }
 
@@ -149,18 +159,19 @@ impl Stage<'_> {
         EngineError::ReadSource { label: place.source, file, source }
     }
 
-    /// The mask in its written form: as it is where it is so already, else made anew.
-    fn mask(&self, mask: &Mask) -> Result<WrittenMask, Halt> {
+    /// The mask in its written form, on a grid of the width and height that are asked for, if any
+    /// are: as it is where it is so already, else made anew.
+    fn mask(&self, mask: &Mask, grid: Option<(u32, u32)>) -> Result<WrittenMask, Halt> {
         if let [MaskPart::Picture(picture)] = mask.parts.as_slice()
-            && let Some(written) = self.mask_as_it_is(picture, mask.edited)?
+            && let Some(written) = self.mask_as_it_is(picture, mask.edited, grid)?
         {
             return Ok(written);
         }
-        self.mask_made(mask)
+        self.mask_made(mask, grid)
     }
 
     /// The parts of a mask united and brought to the written form.
-    fn mask_made(&self, mask: &Mask) -> Result<WrittenMask, Halt> {
+    fn mask_made(&self, mask: &Mask, grid: Option<(u32, u32)>) -> Result<WrittenMask, Halt> {
         let mut held: Vec<Arc<[u8]>> = Vec::with_capacity(mask.parts.len());
         for part in &mask.parts {
             held.push(match part {
@@ -171,7 +182,7 @@ impl Stage<'_> {
         let parts: Vec<_> =
             mask.parts.iter().zip(&held).map(|(part, bytes)| part_of(part, bytes)).collect();
         let limits = DecodeLimits { pixels: self.limits.pixels, bytes: self.limits.picture_bytes };
-        let made = normalise(&parts, mask.edited, None, limits);
+        let made = normalise(&parts, mask.edited, grid, limits);
         let made =
             made.map_err(|error| mask_fault(kind_of(&error), &with_sources(&error), mask))?;
         let NormalMask { png, size: (width, height), size_of_first, padded } = made;
@@ -193,11 +204,12 @@ impl Stage<'_> {
         Ok(self.bytes(picture, &payload)?)
     }
 
-    /// The mask itself, where it is in the written form.
+    /// The mask itself, where it is in the written form and on the grid that is asked for.
     fn mask_as_it_is(
         &self,
         picture: &Picture,
         edited: Edited,
+        grid: Option<(u32, u32)>,
     ) -> Result<Option<WrittenMask>, Halt> {
         let payload = self.payload(picture)?;
         let small = payload.length() <= SMALL_MASK;
@@ -218,6 +230,9 @@ impl Stage<'_> {
         else {
             return Ok(None);
         };
+        if grid.is_some_and(|grid| grid != (width, height)) {
+            return Ok(None);
+        }
         let payload = if small { Payload::Bytes(bytes) } else { payload };
         let (name, media_type) = (Some(picture.name.clone()), MediaType::Png);
         let picture = WrittenPicture { name, role: None, media_type, width, height, payload };
@@ -328,6 +343,7 @@ fn kind_of(error: &MaskError) -> &'static str {
     match error {
         MaskError::TooManyPixels { .. }
         | MaskError::TooManyBytes { .. }
+        | MaskError::GridTooLarge { .. }
         | MaskError::RunLength { source: RunLengthError::TooManyRuns { .. }, .. } => {
             "mask_too_large"
         }

@@ -6,9 +6,11 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use diptych_convert::Request;
+use diptych_convert::{MaskGrid, Request};
 use diptych_format::{Edit, Format};
-use diptych_schema::{Combine, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart};
+use diptych_schema::{
+    Address, Combine, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, Picture,
+};
 use support::{Bench, Toy, convert, edit, files, pair, picture, png, png_of};
 
 /// A mask of marks, row by row: `#` is 255, `+` 200, `-` 100 and `.` 0.
@@ -172,4 +174,119 @@ fn the_limits_hold_for_run_lengths() {
     assert_eq!(too_large(|request| request.limits.pixels = 12), 0);
     assert_eq!(too_large(|request| request.limits.pixels = 11), 8);
     assert_eq!(too_large(|request| request.limits.picture_bytes = 15), 8);
+}
+
+/// The pair with the sizes of its pictures, as a reader tells them that has looked at headers.
+fn probed(edits: Edit) -> Edit {
+    let Edit::Pair(mut pair) = edits else { return edits };
+    let tell = |of: &mut Picture, (width, height): (u32, u32)| {
+        (of.width, of.height) = (Some(width), Some(height));
+    };
+    tell(&mut pair.source, (4, 3));
+    tell(pair.target.as_mut().unwrap(), (2, 2));
+    for part in pair.mask.iter_mut().flat_map(|mask| &mut mask.parts) {
+        if let MaskPart::Picture(picture) = part {
+            let Address::Inline(bytes) = &picture.address else { continue };
+            let info = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+            let size = info.info().size();
+            tell(picture, size);
+        }
+    }
+    pair.verify_mask_grid();
+    Edit::Pair(pair)
+}
+
+/// Masks on grids of every kind, their sizes left to be found out.
+fn grids() -> Vec<Vec<Edit>> {
+    let on = |id, edited, grid, parts| edit(masked(id, edited, grid, parts));
+    let (white, black) = (Edited::White, Edited::Black);
+    vec![vec![
+        on("toy:as-it-is", white, Grid::Source, vec![drawn(4, "####+-......")]),
+        on("toy:black", black, Grid::Other, vec![drawn(2, "#.-+")]),
+        on("toy:expected", white, Grid::Source, vec![drawn(2, "#..+")]),
+        on("toy:large", white, Grid::Other, vec![drawn(8, &"########........".repeat(3))]),
+        on("toy:run-length", white, Grid::Other, vec![run_length("01102", 3, 2)]),
+        on("toy:short", white, Grid::Target, vec![run_length("02", 2, 2)]),
+        on("toy:target", white, Grid::Target, vec![drawn(2, "#...")]),
+        on("toy:two-sizes", white, Grid::Target, vec![drawn(2, "#..."), drawn(1, "..#")]),
+        on("toy:soft", white, Grid::Target, vec![drawn(1, "#+-.")]),
+    ]]
+}
+
+fn probed_grids() -> Vec<Vec<Edit>> {
+    grids().into_iter().map(|edits| edits.into_iter().map(probed).collect()).collect()
+}
+
+#[test]
+fn masks_stay_on_their_own_grids() {
+    let (written, rejected) = masks(&[&Toy(grids)], |_| {});
+    let of = |id: &str| shown(&written).into_iter().find(|told| told.0 == id).unwrap().1;
+    assert_eq!(of("black"), "2x2 name:m.png on:target mask_grid_expected:other .#/#.");
+    assert_eq!(of("expected"), "2x2 name:m.png on:target mask_grid_expected:source #./.?");
+    assert_eq!(of("run-length"), "3x2 name:- on:other ##./...");
+    assert_eq!(of("soft"), "1x4 name:m.png on:other mask_grid_expected:target #/?/?/.");
+    assert_eq!(rejected.into_keys().collect::<Vec<_>>(), ["two-sizes"]);
+    let (probed, _) = masks(&[&Toy(probed_grids)], |_| {});
+    assert_eq!(probed, written);
+}
+
+#[test]
+fn masks_are_brought_to_the_sources_grid_where_that_is_asked_for() {
+    let (written, rejected) = masks(&[&Toy(grids)], |request| {
+        request.mask_grid = MaskGrid::Source;
+    });
+    let as_it_is = png_of(4, 3, &[255, 255, 255, 255, 200, 100, 0, 0, 0, 0, 0, 0]).len();
+    let untouched = format!("4x3 name:m.png on:source {as_it_is}:####/??../....");
+    assert_eq!(written["as-it-is"], untouched);
+    let told = |id, told: &str| (id, format!("4x3 name:{told}"));
+    assert_eq!(
+        shown(&written)[1..],
+        [
+            told("black", "m.png on:source mask_grid_expected:other ..##/##../##.."),
+            told("expected", "m.png on:source mask_grid_expected:source ##../..##/..##"),
+            told("large", "m.png on:source ..../..../...."),
+            told("run-length", "- on:source ###./..../...."),
+            told("short", "- on:source mask_padded:2 ##../##../##.."),
+            told("soft", "m.png on:source mask_grid_expected:target ####/..../...."),
+            told("target", "m.png on:source ##../..../...."),
+            told("two-sizes", "m.png on:source ##../..../####"),
+        ]
+    );
+    assert_eq!(rejected, Told::new());
+    let (probed, _) = masks(&[&Toy(probed_grids)], |request| {
+        request.mask_grid = MaskGrid::Source;
+    });
+    assert_eq!(probed, written);
+}
+
+#[test]
+fn the_limits_hold_for_the_grid_of_the_source() {
+    // The source has 12 pixels, and no mask but the one of 48 has more.
+    let too_large = |change: fn(&mut Request)| {
+        let (_, rejected) = masks(&[&Toy(grids)], change);
+        let large = rejected.iter().filter(|(_, told)| told.starts_with("mask_too_large, "));
+        large.map(|(id, _)| id.clone()).collect::<Vec<_>>()
+    };
+    let found = too_large(|request| {
+        request.mask_grid = MaskGrid::Source;
+        request.limits.pixels = 12;
+    });
+    assert_eq!(found, ["large"]);
+    let found = too_large(|request| {
+        request.mask_grid = MaskGrid::Source;
+        request.limits.pixels = 11;
+    });
+    // All but the one that is copied.
+    assert_eq!(found.len(), 8);
+}
+
+#[test]
+fn the_report_says_which_grid_was_asked_for() {
+    for (mask_grid, word) in [(MaskGrid::AsReleased, "released"), (MaskGrid::Source, "source")] {
+        let bench = Bench::new();
+        let request = Request { mask_grid, ..bench.request() };
+        let report = convert(&[&Toy(grids)], &request).unwrap().report;
+        let report = serde_json::to_value(report.options).unwrap();
+        assert_eq!(report.get("mask_grid").unwrap(), word);
+    }
 }

@@ -9,7 +9,7 @@ use diptych::storage::Limits;
 use diptych::{Request, SourceRequest};
 use serde::Serialize;
 
-use crate::args::{Args, Command, Probe, RequestArgs, Sources, Work};
+use crate::args::{Args, Command, MaskGrid, Probe, RequestArgs, Sources, Work};
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
@@ -27,8 +27,12 @@ pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
 }
 
 fn request(args: RequestArgs) -> Request {
-    let RequestArgs { sources, to, out, limit, shard_size, strict, work } = args;
-    Request { limit, shard_size, strict, ..reading(sources, &work, &to, out) }
+    let RequestArgs { sources, to, out, limit, shard_size, strict, mask_grid, work } = args;
+    let mask_grid = match mask_grid {
+        MaskGrid::Released => diptych::MaskGrid::AsReleased,
+        MaskGrid::Source => diptych::MaskGrid::Source,
+    };
+    Request { limit, shard_size, strict, mask_grid, ..reading(sources, &work, &to, out) }
 }
 
 /// A request as far as the sources and the way of working decide it.

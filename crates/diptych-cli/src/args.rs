@@ -31,12 +31,34 @@ pub(crate) struct Talk {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Inspect(Inspect),
     Convert(Convert),
     Index(Index),
     Plan(Plan),
     Run(Run),
     Finish(Finish),
     Formats(Formats),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Says what a release is: which format, how complete, and what is in it.
+///
+/// The whole release is read, but for its pictures, and nothing is written. How complete it is
+/// shows against what it says of itself and against what its authors published.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych inspect Inter-Edit-Train
+  diptych inspect Inter-Edit-Train --json | jq '.releases[0].parts'")]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// Threads [default: as many as the machine runs at one time].
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 /// Converts releases into an output: index, plan, run and finish in one.
@@ -208,6 +230,40 @@ pub(crate) struct Formats {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
+}
+
+/// Prints what a shell needs to complete the command's words.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych completions bash > ~/.local/share/bash-completion/completions/diptych
+  diptych completions zsh > ~/.zfunc/_diptych
+  diptych completions fish > ~/.config/fish/completions/diptych.fish")]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+
+    Powershell,
+    Zsh,
+}
+
+/// Prints the manual page of the command, or of one of its verbs.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych man | man -l -
+  diptych man convert > diptych-convert.1")]
+pub(crate) struct Man {
+    /// The verb to tell about.
+    pub(crate) verb: Option<String>,
 }
 
 fn shard_size(text: &str) -> Result<u64, String> {

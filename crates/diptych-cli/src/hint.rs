@@ -2,6 +2,7 @@
 
 use diptych::EngineError;
 use diptych::detect::DetectError;
+use diptych::storage::text::visible;
 
 /// A remedy for `error`, where there is one to name.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
@@ -14,9 +15,15 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
 
 fn of_engine(error: &EngineError) -> Option<String> {
     Some(match error {
-        EngineError::Detect(DetectError::None { .. }) => {
-            "give the folder of the release itself, or name the format with --from".to_owned()
-        }
+        EngineError::Detect(DetectError::None(unknown)) => match unknown.within.first() {
+            Some(within) => {
+                let folder = visible(&within.folder);
+                format!("give the folder of the release itself: {}/{folder}", unknown.path)
+            }
+            None => {
+                "give the folder of the release itself, or name the format with --from".to_owned()
+            }
+        },
         EngineError::Detect(DetectError::Tie { .. }) => "name the format with --from".to_owned(),
         EngineError::Tree(diptych::storage::tree::TreeError::Revisions { .. }) => {
             "give the folder of one revision, below snapshots/".to_owned()

@@ -13,6 +13,7 @@ use crate::catalog::{Catalog, HEAD};
 use crate::error::EngineError;
 use crate::finish::{finish, publish_all};
 use crate::index::{IndexJob, write_catalog};
+use crate::inspect::{Inspection, inspect};
 use crate::observe::{Event, Observer};
 use crate::output::{Begun, check_output, finished_but_unclean, lock};
 use crate::plan::{Plan, write_plan};
@@ -230,6 +231,22 @@ impl Engine {
         begun.out.remove(&work::path(WORK)?)?;
         let none = || EngineError::NoPlan { path: request.out.display().to_string() };
         Ok(Indexed::of(&Catalog::open(begun.out.root())?.ok_or_else(none)?))
+    }
+
+    /// Says what a release is, how complete, and what is in it. Nothing is written; the request
+    /// says which release it is, how it is read and with how many threads.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    pub fn inspect(
+        &self,
+        request: &Request,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Inspection>, EngineError> {
+        let sources = self.open(request, observer)?;
+        check_options(&request.options, &sources, None)?;
+        let job = index_job(request, &sources, observer);
+        sources.iter().map(|source| inspect(&job, source)).collect()
     }
 
     fn open(

@@ -6,6 +6,7 @@ use diptych_format::options::OptionError;
 use diptych_format::{FormatError, Rejection};
 use diptych_schema::arrow::{DecodeError, EncodeError};
 use diptych_storage::output::OutputError;
+use diptych_storage::text::runs;
 use diptych_storage::tree::TreeError;
 use parquet::errors::ParquetError;
 
@@ -242,24 +243,11 @@ impl EngineError {
 /// Numbers as ranges: `0-3, 7`.
 #[must_use]
 pub fn ranges(numbers: &[u32]) -> String {
-    let mut text = String::new();
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for &number in numbers {
-        match runs.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
-            _ => runs.push((number, number)),
-        }
-    }
-    for (first, last) in runs {
-        if !text.is_empty() {
-            text.push_str(", ");
-        }
-        text.push_str(&first.to_string());
-        if last > first {
-            text.push_str(&format!("-{last}"));
-        }
-    }
-    text
+    let run = |(first, last): (u32, u32)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    };
+    runs(numbers).into_iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

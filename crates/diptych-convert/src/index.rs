@@ -61,7 +61,7 @@ pub(crate) fn write_catalog(
     let mut sources = Vec::with_capacity(job.sources.len());
     let mut files = Vec::new();
     for open in job.sources {
-        let reader = open.reader(job.limits, job.probe)?;
+        let reader = open_reader(job, open)?;
         let first_file = u32::try_from(files.len()).unwrap_or(u32::MAX);
         files.extend(file_table(open, reader.as_ref())?);
         if u32::try_from(files.len()).is_err() {
@@ -101,6 +101,14 @@ pub(crate) fn write_catalog(
     put_json(out, &format!("{at}/{HEAD}"), &head)
 }
 
+/// A reader of the release, as the job wants it read.
+pub(crate) fn open_reader(
+    job: &IndexJob<'_>,
+    open: &OpenSource,
+) -> Result<Box<dyn Reader>, EngineError> {
+    open.reader(job.limits, job.probe)
+}
+
 fn file_table(open: &OpenSource, reader: &dyn Reader) -> Result<Vec<CatalogFile>, EngineError> {
     let piece = |path: &RelPath| {
         let entry = open.tree.entry(path.as_str()).ok_or_else(|| EngineError::Changed {
@@ -124,13 +132,7 @@ fn read_partitions(
 ) -> Result<Vec<Partition>, EngineError> {
     let stop = AtomicBool::new(false);
     let Some(enough) = job.enough else {
-        let read = |task: &Task<'_>| {
-            let done = read_partition(job, out, at, task, &stop, &mut |_| {});
-            if done.is_err() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            done
-        };
+        let read = |task: &Task<'_>| read_partition(job, out, at, task, &stop, &mut |_| {});
         let pool = crate::run::pool(job.jobs, tasks.len())?;
         return first_error_or_all(pool.install(|| tasks.par_iter().map(read).collect()));
     };
@@ -177,41 +179,64 @@ fn read_partition(
     seen: &mut dyn FnMut(&EditPair),
 ) -> Result<Option<Partition>, EngineError> {
     let Task { source, partition, number } = *task;
-    let name = source.reader.partitions().get(partition).cloned().unwrap_or_default();
-    let label = &source.open.terms.label;
-    let within = |error: EngineError| error.within(format!("cannot index {label}/{name}"));
     let mut books = Books::default();
     let mut pairs =
         PairsWriter::create(out, &work::path(&format!("{at}/{}", pairs_file(number)))?)?;
     let rejections = format!("{at}/{}", rejections_file(number));
     let mut rejections = RejectionLines::new(out, work::path(&rejections)?);
-    let mut edits = source.reader.read(partition).map_err(|e| within(e.into()))?;
-    let mut read = 0;
-    while let Some(edit) = edits.next().map_err(|e| within(e.into()))? {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        read += 1;
+    let mut take = |edit: Edit| {
+        books.count(&edit);
         match edit {
             Edit::Pair(mut pair) => {
-                books.of(&pair.dataset, pair.subset.as_deref()).read += 1;
                 seen(&pair);
                 pair.addresses_mut().for_each(|address| address.shift_file(source.first_file));
-                pairs.push(*pair)?;
+                pairs.push(*pair)
             }
-            Edit::Rejected(rejection) => {
-                books.of(&rejection.dataset, rejection.subset.as_deref()).read += 1;
-                books.reject(&rejection);
-                if job.strict {
-                    return Err(EngineError::Strict(rejection));
-                }
-                rejections.push(&rejection)?;
-            }
+            Edit::Rejected(rejection) if job.strict => Err(EngineError::Strict(rejection)),
+            Edit::Rejected(rejection) => rejections.push(&rejection),
         }
+    };
+    let reader = source.reader.as_ref();
+    if !read_edits(job, source.open, reader, partition, stop, &mut take)? {
+        return Ok(None);
     }
     rejections.close()?;
-    job.observer.event(Event::Indexed { edits: read });
-    Ok(Some(Partition { source: label.clone(), name, pairs: pairs.close()?, books }))
+    let name = reader.partitions().get(partition).cloned().unwrap_or_default();
+    let label = source.open.terms.label.clone();
+    Ok(Some(Partition { source: label, name, pairs: pairs.close()?, books }))
+}
+
+/// Reads the edits of a partition, and says whether it came to its end: it stops where another
+/// has failed.
+pub(crate) fn read_edits(
+    job: &IndexJob<'_>,
+    open: &OpenSource,
+    reader: &dyn Reader,
+    partition: usize,
+    stop: &AtomicBool,
+    take: &mut dyn FnMut(Edit) -> Result<(), EngineError>,
+) -> Result<bool, EngineError> {
+    let within = |error: diptych_format::FormatError| {
+        let name = reader.partitions().get(partition).map_or("", String::as_str);
+        EngineError::from(error).within(format!("cannot index {}/{name}", open.terms.label))
+    };
+    let mut read = || -> Result<Option<u64>, EngineError> {
+        let mut edits = reader.read(partition).map_err(within)?;
+        let mut count = 0;
+        while let Some(edit) = edits.next().map_err(within)? {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            count += 1;
+            take(edit)?;
+        }
+        Ok(Some(count))
+    };
+    let read = read().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+    if let Some(edits) = read {
+        job.observer.event(Event::Indexed { edits });
+    }
+    Ok(read.is_some())
 }
 
 /// A file of rejections, made with the first.
@@ -251,13 +276,27 @@ fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition])
     for source in sources {
         let read = tasks.iter().zip(partitions);
         let of_source = read.filter(|(task, _)| std::ptr::eq(task.source, source));
-        let edits = of_source.map(|(_, partition)| partition.books.total().read).collect();
-        notices.extend(oddities(source.open));
-        let mut of_reader = source.reader.notices(&Tally { edits });
-        of_reader.sort();
-        of_reader.dedup();
-        notices.extend(of_reader);
+        let mut tally = Tally::default();
+        for (_, partition) in of_source {
+            tally.edits.push(partition.books.total().read);
+            tally.pairs.push(partition.pairs);
+        }
+        notices.extend(release_notices(source.open, source.reader.as_ref(), &tally));
     }
+    notices
+}
+
+/// What was noticed of a release, once it was read.
+pub(crate) fn release_notices(
+    open: &OpenSource,
+    reader: &dyn Reader,
+    tally: &Tally,
+) -> Vec<Notice> {
+    let mut of_reader = reader.notices(tally);
+    of_reader.sort();
+    of_reader.dedup();
+    let mut notices = oddities(open);
+    notices.extend(of_reader);
     notices
 }
 

@@ -9,6 +9,7 @@
 //! - [`request`]: what is asked for.
 //! - [`detect`]: which format a folder is in, and why.
 //! - [`index`]: readers into a [`catalog`].
+//! - [`inspect`]: what a release is and what is in it.
 //! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
 //! - [`run`]: units, each alone, in any order, by any process.
 //! - [`finish`]: names, card, [`report`] and the books.
@@ -20,6 +21,7 @@ mod engine;
 pub mod error;
 pub mod finish;
 pub mod index;
+pub mod inspect;
 pub mod observe;
 mod output;
 pub mod plan;

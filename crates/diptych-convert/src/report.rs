@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use diptych_format::{Notice, Rejection};
+use diptych_format::{Edit, Notice, Rejection};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -76,8 +76,7 @@ impl From<Vec<BookLine>> for Books {
 
 impl From<Books> for Vec<BookLine> {
     fn from(books: Books) -> Self {
-        let line = |((dataset, subset), book)| BookLine { dataset, subset, book };
-        books.0.into_iter().map(line).collect()
+        books.lines().collect()
     }
 }
 
@@ -85,6 +84,22 @@ impl Books {
     /// The book of a dataset and subset.
     pub fn of(&mut self, dataset: &str, subset: Option<&str>) -> &mut Book {
         self.0.entry((dataset.to_owned(), subset.map(str::to_owned))).or_default()
+    }
+
+    /// The books of all, by dataset and subset.
+    pub fn lines(self) -> impl Iterator<Item = BookLine> {
+        self.0.into_iter().map(|((dataset, subset), book)| BookLine { dataset, subset, book })
+    }
+
+    /// Enters an edit that was read.
+    pub(crate) fn count(&mut self, edit: &Edit) {
+        match edit {
+            Edit::Pair(pair) => self.of(&pair.dataset, pair.subset.as_deref()).read += 1,
+            Edit::Rejected(rejection) => {
+                self.of(&rejection.dataset, rejection.subset.as_deref()).read += 1;
+                self.reject(rejection);
+            }
+        }
     }
 
     /// Enters a rejection.

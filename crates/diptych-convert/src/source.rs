@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use diptych_format::options::Assignment;
-use diptych_format::{Format, Options, Place, Probe, Reader, ReaderInput};
+use diptych_format::{About, Detection, Format, Options, Place, Probe, Reader, ReaderInput};
 use diptych_storage::read::Pieces;
 use diptych_storage::recent::Recent;
 use diptych_storage::tree::open_listed;
@@ -26,11 +26,17 @@ const OPEN_FILES: usize = 24;
 pub(crate) struct OpenSource {
     pub(crate) terms: SourceTerms,
     pub(crate) tree: Arc<LocalTree>,
+    /// Why it is in its format; `None` where the user said so.
+    pub(crate) detection: Option<Detection>,
     format: &'static dyn Format,
     options: Options,
 }
 
 impl OpenSource {
+    pub(crate) fn about(&self) -> &'static About {
+        self.format.about()
+    }
+
     pub(crate) fn reader(
         &self,
         limits: Limits,
@@ -95,9 +101,13 @@ pub(crate) fn open_sources(
         if std::path::absolute(tree.root()).is_ok_and(|root| root.to_str().is_none()) {
             return Err(EngineError::NotUtf8 { path: source.path.display().to_string() });
         }
-        let (format, reason) = match &source.from {
-            Some(name) => (format_named(formats, name, "read")?, String::new()),
-            None => detect(formats, tree.as_ref(), &source.path.display().to_string())?,
+        let (format, detection) = match &source.from {
+            Some(name) => (format_named(formats, name, "read")?, None),
+            None => {
+                let path = source.path.display().to_string();
+                let (format, detection) = detect(formats, tree.as_ref(), &path)?;
+                (format, Some(detection))
+            }
         };
         let about = format.about();
         let given = Options::new(about.name, about.options, options)?;
@@ -107,9 +117,10 @@ pub(crate) fn open_sources(
             0 => about.name.to_owned(),
             before => format!("{}-{}", about.name, before + 1),
         };
+        let reason = detection.as_ref().map(|of| of.reason.clone()).unwrap_or_default();
         observer.event(Event::Source { label: label.clone(), format: about.name, reason });
         let terms = SourceTerms { label, format: about.name.to_owned(), options: values(&given) };
-        open.push(OpenSource { terms, tree, format, options: given });
+        open.push(OpenSource { terms, tree, detection, format, options: given });
     }
     Ok(open)
 }

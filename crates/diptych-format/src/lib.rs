@@ -5,12 +5,14 @@
 //!
 //! - [`reader`]: a release opened as partitions of edits, each a pair or a rejection.
 //! - [`writer`]: atoms with their payloads in, whole files and a receipt out.
+//! - [`archives`]: what readers share: the files of a release and the pictures in them.
 //! - [`rejection`]: edits that could not become a pair, and what was noticed beside that.
 //! - [`options`]: what a format lets its user choose, as data.
 //! - [`key`]: the one function that makes a file-name key from a `pair_id`.
 //! - [`record`]: the record that every output carries for a pair, and its declared features.
 //! - [`card`]: the card of an output.
 
+pub mod archives;
 pub mod card;
 pub mod error;
 pub mod key;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 
 pub use error::{FormatError, Place};
 pub use options::{OptionKind, OptionSpec, Options};
-pub use reader::{Edit, Edits, Probe, Reader, SourceFile, Tally};
+pub use reader::{Edit, Edits, Part, Probe, Reader, SourceFile, Stated, Tally};
 pub use rejection::{Notice, Rejection};
 pub use writer::{Atom, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
 
@@ -48,6 +50,57 @@ pub struct About {
     pub options: &'static [OptionSpec],
     /// What it cannot hold or does not keep, a sentence each.
     pub losses: &'static [&'static str],
+    /// Which columns of the canonical schema its releases fill, and from what.
+    pub fills: &'static [Fill],
+    /// How many pairs of a kind the authors published; for copies to be held against, never to
+    /// stop at.
+    pub published: &'static [Published],
+}
+
+/// A column of the canonical schema that a format's releases fill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fill {
+    /// The column.
+    pub column: &'static str,
+    /// What it is filled from: a fragment without a period.
+    pub from: &'static str,
+}
+
+/// What pairs are told apart by when they are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Facet {
+    /// `edit_type`.
+    EditType,
+    /// `language`.
+    Language,
+    /// `subset`.
+    Subset,
+    /// `editor`.
+    Editor,
+}
+
+impl Facet {
+    /// The column of the schema.
+    #[must_use]
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::EditType => "edit_type",
+            Self::Language => "language",
+            Self::Subset => "subset",
+            Self::Editor => "editor",
+        }
+    }
+}
+
+/// How many pairs of a kind the authors published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// What is counted by.
+    pub facet: Facet,
+    /// Its value, as pairs have it.
+    pub value: &'static str,
+    /// Pairs in the whole release.
+    pub pairs: u64,
 }
 
 /// How sure a format is that a tree is one of its own.
@@ -81,6 +134,23 @@ pub struct Detection {
     pub confidence: Confidence,
     /// What was found, or what was looked for and not found: a fragment without a period.
     pub reason: String,
+    /// What is there that such a release has too, though it was not enough: fragments without a
+    /// period. Of several formats that say no, the one with the most of it comes nearest.
+    pub near: Vec<String>,
+}
+
+impl Detection {
+    /// A tree that is in the format, and why.
+    #[must_use]
+    pub fn yes(confidence: Confidence, reason: impl Into<String>) -> Self {
+        Self { confidence, reason: reason.into(), near: Vec::new() }
+    }
+
+    /// A tree that is not in the format: what was looked for, and what comes near it.
+    #[must_use]
+    pub fn no(looked_for: impl Into<String>, near: Vec<String>) -> Self {
+        Self { confidence: Confidence::No, reason: looked_for.into(), near }
+    }
 }
 
 /// What a reader is opened with.
@@ -105,7 +175,7 @@ pub trait Format: Send + Sync {
     /// Whether `tree` is a release in this format, from names and the first bytes of files.
     fn detect(&self, tree: &dyn ReadTree) -> Detection {
         let _ = tree;
-        Detection { confidence: Confidence::No, reason: "it is only written".to_owned() }
+        Detection::no("it is only written", Vec::new())
     }
 
     /// Opens a release.

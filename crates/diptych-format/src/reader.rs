@@ -2,6 +2,7 @@
 
 use diptych_schema::EditPair;
 use diptych_storage::RelPath;
+use serde::Serialize;
 
 use crate::error::FormatError;
 use crate::rejection::{Notice, Rejection};
@@ -37,6 +38,35 @@ pub enum Edit {
 pub struct Tally {
     /// Edits of each partition, rejected ones among them, in the order of the partitions.
     pub edits: Vec<u64>,
+    /// Pairs of each partition: those of its edits that were not rejected.
+    pub pairs: Vec<u64>,
+}
+
+/// Something that a release consists of, in numbers: how much of it is here, and how much there
+/// should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// What is counted, in the plural: `source shards`.
+    pub name: String,
+    /// How many are here.
+    pub here: u64,
+    /// How many this copy says that there are.
+    pub stated: Option<Stated>,
+    /// How many there are in the whole release by what its authors published, or by what was
+    /// measured on it.
+    pub published: Option<u64>,
+    /// Which are not here, where they have names, or why there are fewer: a fragment without a
+    /// period.
+    pub missing: Option<String>,
+}
+
+/// What a copy says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stated {
+    /// How many there are.
+    pub count: u64,
+    /// What says so: `manifest.json`, `the names of the files`.
+    pub by: String,
 }
 
 /// An open release.
@@ -61,6 +91,14 @@ pub trait Reader: Send + Sync {
     /// What was noticed of the release, once every partition was read; in an order that does not
     /// depend on the one in which they were.
     fn notices(&self, tally: &Tally) -> Vec<Notice>;
+
+    /// How complete the copy is, once every partition was read: a line for each thing that such a
+    /// release consists of, in the order in which they should be told. May look at what no edit
+    /// has asked for.
+    ///
+    /// # Errors
+    /// Where that cannot be read.
+    fn parts(&self, tally: &Tally) -> Result<Vec<Part>, FormatError>;
 }
 
 /// The edits of a partition, in their fixed order.

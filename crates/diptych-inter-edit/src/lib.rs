@@ -4,19 +4,26 @@
 //! `asset_shards/asset-*.tar` (pictures, found by the names that the rows give) and a
 //! `manifest.json`, which some copies lack. A download of a part is the normal case.
 //!
-//! - `layout`: which files there are and which should be; the manifest.
+//! - `detect`: whether a folder is this release.
+//! - `manifest`, `shards`: what a copy says of itself, in its manifest and in names.
+//! - `layout`: which files there are and which should be.
 //! - `wire`: a row's bytes into what it says. No I/O.
 //! - `text`: what is known of the instructions.
-//! - `archives`: pictures by name.
+//! - `pictures`: pictures by name.
 //! - `reader`: rows and pictures into pairs.
+//! - `parts`: how complete a copy is, and the counts of the whole release.
 
-mod archives;
+mod detect;
 mod layout;
+mod manifest;
+mod parts;
+mod pictures;
 mod reader;
+mod shards;
 mod text;
 mod wire;
 
-use diptych_format::{About, Confidence, Detection, Format, FormatError, Reader, ReaderInput};
+use diptych_format::{About, Detection, Fill, Format, FormatError, Reader, ReaderInput};
 use diptych_storage::ReadTree;
 
 /// The format.
@@ -35,7 +42,37 @@ const ABOUT: About = About {
     writes: false,
     options: &[],
     losses: &[],
+    fills: FILLS,
+    published: parts::PUBLISHED,
 };
+
+const FILLS: &[Fill] = &[
+    Fill { column: "pair_id", from: "`sample_id`, to at least seven digits; else file and row" },
+    Fill { column: "dataset", from: "always `inter-edit-train`" },
+    Fill { column: "split", from: "the name of the metadata shard (`train-...`)" },
+    Fill { column: "edit_type", from: "`edit_type`, lower-cased" },
+    Fill { column: "edit_type_native", from: "`edit_type`" },
+    Fill { column: "instruction", from: "`instruction`, as it is" },
+    Fill {
+        column: "language",
+        from: "the row, where it says so; else `zh` for text with Han characters and `en` for other",
+    },
+    Fill { column: "source", from: "`source_archive`, `source_file`" },
+    Fill { column: "target", from: "`asset_archive`, `target_file`" },
+    Fill {
+        column: "mask",
+        from: "`asset_archive`, `mask_file`: white is edited; on the target's grid for Add, else on the source's, held against the sizes",
+    },
+    Fill {
+        column: "box",
+        from: "`bounding_box` in `bbox_reference_dimensions`, a frame of its own",
+    },
+    Fill {
+        column: "labels",
+        from: "`better_data`, and what is known of the instruction (`generic_instruction`, `instruction_residue`, `instruction_empty`)",
+    },
+    Fill { column: "native", from: "the row" },
+];
 
 impl Format for InterEditTrain {
     fn about(&self) -> &'static About {
@@ -43,25 +80,7 @@ impl Format for InterEditTrain {
     }
 
     fn detect(&self, tree: &dyn ReadTree) -> Detection {
-        let (confidence, reason) = match layout::evidence(tree) {
-            layout::Evidence::Manifest => {
-                (Confidence::Exact, "manifest.json says that it is Inter-Edit-Train".to_owned())
-            }
-            layout::Evidence::Shards { example } => {
-                (Confidence::Strong, format!("there is {example}"))
-            }
-            layout::Evidence::Rows { file } => (
-                Confidence::Weak,
-                format!("the rows of {file} name a source, a target and an instruction"),
-            ),
-            layout::Evidence::Nothing => (
-                Confidence::No,
-                "no metadata/train-NNNNN-of-NNNNN.jsonl.gz, no manifest.json that says so, and \
-                 no JSON rows with the names of pictures"
-                    .to_owned(),
-            ),
-        };
-        Detection { confidence, reason }
+        detect::detect(tree)
     }
 
     fn open_reader(&self, input: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {

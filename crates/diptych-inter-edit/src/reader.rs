@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::{
-    Edit, Edits, FormatError, Notice, Place, Reader, ReaderInput, Rejection, SourceFile, Tally,
+    Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection, SourceFile,
+    Tally,
 };
 use diptych_schema::text::language_of;
 use diptych_schema::{
@@ -15,8 +17,11 @@ use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadTree};
 
 use crate::NAME;
-use crate::archives::{Archives, NotFound, PictureFault};
-use crate::layout::{Layout, MANIFEST, Manifest, Metadata, shard_holds};
+use crate::layout::{Layout, Metadata, Shards};
+use crate::manifest::{MANIFEST, Manifest};
+use crate::parts::{Found, parts};
+use crate::pictures::Pictures;
+use crate::shards::{ShardName, shard_holds};
 use crate::wire::{self, BoundingBox, PictureName, Row, RowFault};
 
 pub(crate) struct InterEditReader {
@@ -26,29 +31,24 @@ pub(crate) struct InterEditReader {
     manifest: Manifest,
     metadata: Vec<Metadata>,
     partitions: Vec<String>,
-    archives: Archives,
+    shards: Vec<Shards>,
+    pictures: Pictures,
     layout_notices: Vec<Notice>,
     row_notices: Mutex<BTreeSet<Notice>>,
 }
 
 impl InterEditReader {
     pub(crate) fn open(input: ReaderInput<'_>) -> Result<Self, FormatError> {
-        let ReaderInput { tree, label, limits, probe, .. } = input;
-        let Layout { manifest, metadata, archives, loose, notices } =
-            Layout::of(tree.as_ref(), label);
+        let layout = Layout::of(input.tree.as_ref(), input.label);
+        let Layout { manifest, metadata, archives, loose, shards, notices } = layout;
+        let pictures = Pictures::new(&input, archives, loose);
+        let ReaderInput { tree, label, limits, .. } = input;
         if metadata.is_empty() {
             return Err(FormatError::Malformed {
                 at: Box::new(Place { source: label.to_owned(), ..Place::default() }),
                 what: no_metadata(tree.as_ref()),
             });
         }
-        let archives = Archives::new(
-            Arc::clone(&tree),
-            label,
-            (limits, probe),
-            manifest.clone(),
-            (archives, loose),
-        );
         Ok(Self {
             label: label.to_owned(),
             limits,
@@ -56,13 +56,28 @@ impl InterEditReader {
             tree,
             manifest,
             metadata,
-            archives,
+            shards,
+            pictures,
             layout_notices: notices,
             row_notices: Mutex::default(),
         })
     }
 
-    /// What the manifest says of the number of rows, against those that were read.
+    /// How many members the manifest says that an archive holds.
+    fn stated_members(&self, name: &ShardName) -> Option<(u64, &'static str)> {
+        let Manifest { source_per_shard, samples_per_shard, .. } = self.manifest;
+        let Manifest { num_samples, num_unique_source_images, .. } = self.manifest;
+        let holds = |each: u64, total| shard_holds(name.index, name.count, each, total);
+        match name.word()? {
+            "source" => Some((holds(source_per_shard?, num_unique_source_images)?, "sources")),
+            "asset" => {
+                Some((holds(samples_per_shard?, num_samples)?.checked_mul(2)?, "targets and masks"))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the manifest says of the number of rows and of pictures, against those that were read.
     fn counts(&self, tally: &Tally) -> Vec<Notice> {
         let mut notices = Vec::new();
         let mut notice = |file: &str, detail: String| {
@@ -76,6 +91,12 @@ impl InterEditReader {
             });
             if let Some(stated) = stated.filter(|n| metadata.file.is_some() && n != rows) {
                 notice(&metadata.path, format!("{rows} rows, {stated} by the manifest"));
+            }
+        }
+        for (path, members) in self.pictures.members() {
+            let stated = ShardName::parse(path).and_then(|name| self.stated_members(&name));
+            if let Some((stated, what)) = stated.filter(|(stated, _)| *stated != members) {
+                notice(path, format!("{members} {what}, {stated} by the manifest"));
             }
         }
         let whole = tally.edits.len() == self.metadata.len()
@@ -106,7 +127,7 @@ fn no_metadata(tree: &dyn ReadTree) -> String {
 
 impl Reader for InterEditReader {
     fn files(&self) -> &[SourceFile] {
-        self.archives.files()
+        self.pictures.files()
     }
 
     fn partitions(&self) -> &[String] {
@@ -134,9 +155,25 @@ impl Reader for InterEditReader {
         let rows = self.row_notices.lock().unwrap_or_else(PoisonError::into_inner);
         let mut notices = self.layout_notices.clone();
         notices.extend(rows.iter().cloned());
-        notices.extend(self.archives.notices());
+        notices.extend(self.pictures.notices());
         notices.extend(self.counts(tally));
         notices
+    }
+
+    fn parts(&self, tally: &Tally) -> Result<Vec<Part>, FormatError> {
+        self.pictures.look_into_all()?;
+        let mut found = Found { rows: 0, sources: 0, assets: 0 };
+        for (path, members) in self.pictures.members() {
+            match ShardName::parse(path).as_ref().and_then(ShardName::word) {
+                Some("source") => found.sources += members,
+                Some("asset") => found.assets += members,
+                _ => {}
+            }
+        }
+        // A shard that is not there is one edit that was read, and no row.
+        let there = self.metadata.iter().zip(&tally.edits).filter(|(of, _)| of.file.is_some());
+        found.rows = there.map(|(_, rows)| rows).sum();
+        Ok(parts(&self.shards, &self.manifest, &found))
     }
 }
 
@@ -338,13 +375,13 @@ impl InterEditReader {
         }
     }
 
-    fn pictures(&self, row: &Row) -> Result<Pictures, NotFound> {
+    fn pictures(&self, row: &Row) -> Result<PairPictures, NotFound> {
         let Manifest { source_per_shard, samples_per_shard, .. } = self.manifest;
         let Manifest { num_source_shards, num_sample_shards, .. } = self.manifest;
         let source = ("source", row.source_number, source_per_shard, num_source_shards);
         let asset = ("asset", row.sample_number, samples_per_shard, num_sample_shards);
-        let find = |name, shard| self.archives.find(&named(name, shard));
-        Ok(Pictures {
+        let find = |name, shard| self.pictures.find(&named(name, shard));
+        Ok(PairPictures {
             source: find(&row.source, source)?,
             target: find(&row.target, asset)?,
             mask: row.mask.as_ref().map(|mask| find(mask, asset)).transpose()?,
@@ -373,7 +410,7 @@ fn named(
     name
 }
 
-struct Pictures {
+struct PairPictures {
     source: Picture,
     target: Picture,
     mask: Option<Picture>,
@@ -383,10 +420,10 @@ fn pair(
     metadata: &Metadata,
     pair_id: String,
     row: Row,
-    pictures: Pictures,
+    pictures: PairPictures,
     native: String,
 ) -> EditPair {
-    let Pictures { source, target, mask } = pictures;
+    let PairPictures { source, target, mask } = pictures;
     let edit_type = row.edit_type.as_ref().map(|edit_type| edit_type.to_lowercase());
     let mut labels = Vec::new();
     if let Some(better) = row.better_data {

@@ -153,7 +153,7 @@ fn the_manifest_says_which_archive_a_row_means_and_is_held_against_what_is_there
         "num_source_shards": 2, "num_sample_shards": 2}"#;
     let reader = open(&without_archives(Some(manifest)));
     assert_eq!(source_sizes(reader.as_ref()), [Some((9, 9)), Some((7, 7))]);
-    let tally = Tally { edits: vec![2] };
+    let tally = Tally { edits: vec![2], pairs: vec![2] };
     let told: Vec<_> =
         reader.notices(&tally).iter().map(|n| format!("{}: {}", n.at, n.detail)).collect();
     assert_eq!(

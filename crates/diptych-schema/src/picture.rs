@@ -178,6 +178,12 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// A picture whose bytes were not looked at.
+    #[must_use]
+    pub fn unprobed(name: &str, address: Address) -> Self {
+        Self { name: name.to_owned(), address, width: None, height: None, media_type: None }
+    }
+
     /// Width and height, where both are known.
     #[must_use]
     pub fn size(&self) -> Option<(u32, u32)> {

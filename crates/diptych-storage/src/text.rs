@@ -1,4 +1,4 @@
-//! Untrusted bytes in messages.
+//! Text for messages: untrusted bytes, and numbers in runs.
 
 use std::fmt::Write;
 
@@ -32,6 +32,19 @@ pub fn visible(text: &str) -> String {
         if is_hidden(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
     }
     shown
+}
+
+/// Ascending numbers as runs without gaps: first and last of each.
+#[must_use]
+pub fn runs(numbers: &[u32]) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    runs
 }
 
 fn join(start: &[String], end: &[String]) -> String {
@@ -80,6 +93,13 @@ mod tests {
         assert_eq!(printable("图 a/b.png".as_bytes()), "图 a/b.png");
         assert_eq!(printable(b"a\nb\x1b[0m\xff\\"), "a\\u{a}b\\u{1b}[0m\\xff\\\\");
         assert_eq!(printable("a\u{202e}gnp.exe".as_bytes()), "a\\u{202e}gnp.exe");
+    }
+
+    #[test]
+    fn numbers_that_follow_each_other_are_runs() {
+        assert_eq!(runs(&[0, 1, 2, 5, 7, 8]), [(0, 2), (5, 5), (7, 8)]);
+        assert_eq!(runs(&[u32::MAX, u32::MAX]), [(u32::MAX, u32::MAX); 2]);
+        assert_eq!(runs(&[]), []);
     }
 
     #[test]

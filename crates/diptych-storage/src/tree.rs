@@ -338,6 +338,41 @@ fn changed(meta: &fs::Metadata) -> u64 {
     since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
 }
 
+/// A folder of a tree as a tree of its own.
+pub struct Subtree<'a> {
+    tree: &'a dyn ReadTree,
+    folder: String,
+    entries: Vec<TreeEntry>,
+}
+
+impl<'a> Subtree<'a> {
+    /// The files of `tree` below `folder`, a path without a `/` behind it.
+    #[must_use]
+    pub fn new(tree: &'a dyn ReadTree, folder: &str) -> Self {
+        let inside = |entry: &TreeEntry| {
+            let path = entry.path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
+            Some(TreeEntry { path: RelPath::new(path).ok()?, ..*entry })
+        };
+        let entries = tree.list().iter().filter_map(inside).collect();
+        Self { tree, folder: folder.to_owned(), entries }
+    }
+}
+
+impl ReadTree for Subtree<'_> {
+    fn list(&self) -> &[TreeEntry] {
+        &self.entries
+    }
+
+    fn oddities(&self) -> &[Oddity] {
+        &[]
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<Arc<dyn ReadAt>> {
+        let path = RelPath::new(&format!("{}/{path}", self.folder));
+        self.tree.open(&path.map_err(|_| io::ErrorKind::NotFound)?)
+    }
+}
+
 /// A tree in memory, for tests and for data that never was on a disk.
 #[derive(Debug, Default, Clone)]
 pub struct MemoryTree {
@@ -472,6 +507,19 @@ mod tests {
         for error in errors {
             assert_eq!(error.unwrap().kind(), io::ErrorKind::InvalidInput);
         }
+    }
+
+    #[test]
+    fn a_folder_of_a_tree_is_a_tree() {
+        let file = |name: &str| (RelPath::new(name).unwrap(), name.as_bytes().to_vec());
+        let tree = MemoryTree::new(["a/b/2", "a/b/1", "a/bc", "a/b", "b/1"].map(file));
+        let sub = Subtree::new(&tree, "a/b");
+        assert_eq!(names(&sub), ["1", "2"]);
+        let opened = sub.open(&RelPath::new("2").unwrap()).unwrap();
+        let mut bytes = vec![0; 5];
+        opened.read_exact_at(0, &mut bytes).unwrap();
+        assert_eq!(bytes, b"a/b/2");
+        assert!(sub.open(&RelPath::new("bc").unwrap()).is_err());
     }
 
     #[test]

@@ -35,6 +35,8 @@ const ABOUT: About = About {
         "a mask is written in its one form: an 8-bit grey PNG, 255 = edited",
         "pictures of regions (not run lengths) are left out",
     ],
+    fills: &[],
+    published: &[],
 };
 
 impl Format for WebDataset {

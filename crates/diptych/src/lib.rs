@@ -45,7 +45,7 @@
 
 pub use diptych_convert::{
     DryRun, Engine, EngineError, Event, GENERATOR, MaskGrid, Observer, Outcome, Request, Silent,
-    SourceRequest, catalog, detect, error, observe, plan, report, request,
+    SourceRequest, catalog, detect, error, inspect, observe, plan, report, request,
 };
 pub use diptych_convert::{Indexed, RunRequest};
 pub use diptych_format as format;

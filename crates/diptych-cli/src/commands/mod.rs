@@ -2,7 +2,12 @@
 
 mod convert;
 mod formats;
+mod inspect;
+mod papers;
 mod units;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use diptych::request::default_jobs;
 use diptych::storage::Limits;
@@ -15,12 +20,15 @@ use crate::printer::Printer;
 
 pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
     let outcome = match args.command {
+        Command::Inspect(args) => inspect::inspect(args, printer),
         Command::Convert(args) => convert::convert(args, printer),
         Command::Index(args) => convert::index(args, printer),
         Command::Plan(args) => units::plan(args, printer),
         Command::Run(args) => units::run(args, printer),
         Command::Finish(args) => units::finish(&args, printer),
         Command::Formats(args) => formats::formats(&args),
+        Command::Completions(args) => papers::completions(&args),
+        Command::Man(args) => papers::man(&args),
     };
     printer.end_bar();
     outcome
@@ -28,22 +36,23 @@ pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
 
 fn request(args: RequestArgs) -> Request {
     let RequestArgs { sources, to, out, limit, shard_size, strict, mask_grid, work } = args;
+    let Work { jobs, no_sync } = work;
     let mask_grid = match mask_grid {
         MaskGrid::Released => diptych::MaskGrid::AsReleased,
         MaskGrid::Source => diptych::MaskGrid::Source,
     };
-    Request { limit, shard_size, strict, mask_grid, ..reading(sources, &work, &to, out) }
+    let durable = !no_sync;
+    Request { limit, shard_size, strict, mask_grid, durable, ..reading(sources, jobs, &to, out) }
 }
 
 /// A request as far as the sources and the way of working decide it.
-fn reading(args: Sources, work: &Work, to: &str, out: std::path::PathBuf) -> Request {
+fn reading(args: Sources, jobs: Option<NonZeroUsize>, to: &str, out: PathBuf) -> Request {
     let Sources { sources, from, options, probe } = args;
     let source = |path| SourceRequest { path, from: from.clone() };
     let sources = sources.into_iter().map(source).collect();
     Request {
         options,
-        jobs: work.jobs.unwrap_or_else(default_jobs),
-        durable: !work.no_sync,
+        jobs: jobs.unwrap_or_else(default_jobs),
         limits: Limits::DEFAULT,
         probe: match probe {
             Probe::None => diptych::format::Probe::None,

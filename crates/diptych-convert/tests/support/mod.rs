@@ -10,7 +10,7 @@ use diptych_convert::{Engine, EngineError, Outcome, Request, Silent, SourceReque
 use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance, UnitFile, UnitOutput};
 use diptych_format::{
     About, Atom, Confidence, Detection, Edit, Edits, Format, FormatError, Grain, Notice, Options,
-    Payload, Place, Reader, ReaderInput, Rejection, SourceFile, Tally, UnitFiles, UnitWriter,
+    Part, Payload, Place, Reader, ReaderInput, Rejection, SourceFile, Tally, UnitFiles, UnitWriter,
     Writer,
 };
 use diptych_schema::{Address, EditPair, MediaType, Picture, Split};
@@ -30,6 +30,8 @@ const ABOUT: About = About {
     writes: true,
     options: &[],
     losses: &[],
+    fills: &[],
+    published: &[],
 };
 
 impl Format for Toy {
@@ -38,7 +40,7 @@ impl Format for Toy {
     }
 
     fn detect(&self, _: &dyn ReadTree) -> Detection {
-        Detection { confidence: Confidence::Weak, reason: "it takes anything".to_owned() }
+        Detection::yes(Confidence::Weak, "it takes anything")
     }
 
     fn open_reader(&self, input: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
@@ -70,6 +72,10 @@ impl Reader for ToyReader {
 
     fn read(&self, partition: usize) -> Result<Box<dyn Edits + '_>, FormatError> {
         Ok(Box::new(ToyEdits((self.partitions)().swap_remove(partition).into_iter())))
+    }
+
+    fn parts(&self, _: &Tally) -> Result<Vec<Part>, FormatError> {
+        Ok(Vec::new())
     }
 
     fn notices(&self, _: &Tally) -> Vec<Notice> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use diptych::format::reader::SourceFile;
 use diptych::format::{
-    About, Edit, Edits, Format, FormatError, Notice, Reader, ReaderInput, Tally,
+    About, Edit, Edits, Format, FormatError, Notice, Part, Reader, ReaderInput, Tally,
 };
 use diptych::schema::{
     Address, Caption, Combine, EditBox, EditPair, Edited, Grid, InstructionVariant, Label, Mask,
@@ -25,6 +25,8 @@ const ABOUT: About = About {
     writes: false,
     options: &[],
     losses: &[],
+    fills: &[],
+    published: &[],
 };
 
 impl Format for Toy {
@@ -52,6 +54,10 @@ impl Reader for ToyReader {
 
     fn read(&self, _: usize) -> Result<Box<dyn Edits + '_>, FormatError> {
         Ok(Box::new(ToyEdits(set().into())))
+    }
+
+    fn parts(&self, _: &Tally) -> Result<Vec<Part>, FormatError> {
+        Ok(Vec::new())
     }
 
     fn notices(&self, _: &Tally) -> Vec<Notice> {

@@ -1,0 +1,180 @@
+//! What a release is: which format and why, how complete, and what is in its pairs. Nothing is
+//! written, and what is held in memory does not grow with the release.
+
+mod counts;
+mod survey;
+
+use diptych_format::{Facet, Notice, Part, Tally};
+use diptych_storage::ReadTree;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+pub use counts::{Counts, Lengths, Spread};
+pub use survey::{Gathered, Pictures, Problem, Scores, Sizes, Survey};
+
+use crate::error::EngineError;
+use crate::index::{IndexJob, open_reader, read_edits, release_notices};
+use crate::observe::Event;
+use crate::report::Books;
+use crate::source::OpenSource;
+
+/// What was found of a release.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Inspection {
+    /// The folder that was read: of a download cache, the revision's.
+    pub root: PathBuf,
+    /// The format's name.
+    pub format: &'static str,
+    /// The format's name for people.
+    pub title: &'static str,
+    /// How sure it is that it is that: `weak`, `strong` or `exact`; `None` where the user said so.
+    pub confidence: Option<String>,
+    /// Why it is that; empty where the user said so.
+    pub reason: String,
+    /// Files of the release.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether pictures' headers were looked at.
+    pub probed: bool,
+    /// How complete the copy is.
+    pub parts: Vec<Part>,
+    /// Edits read.
+    pub edits: u64,
+    /// Those that are pairs.
+    pub pairs: u64,
+    /// The same for each dataset and subset.
+    pub datasets: Vec<DatasetRead>,
+    /// How many pairs of a kind the authors published.
+    pub published: Vec<PublishedPairs>,
+    /// What is in the pairs.
+    pub survey: Survey,
+    /// What is wrong with the edits that are no pairs; what most have first.
+    pub problems: Vec<Problem>,
+    /// Edits with problems of so many kinds and files that they are not listed.
+    pub problems_not_listed: u64,
+    /// What else is to be known.
+    pub notices: Vec<Notice>,
+}
+
+/// What was read of a dataset and subset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DatasetRead {
+    /// The dataset.
+    pub dataset: String,
+    /// Its subset.
+    pub subset: Option<String>,
+    /// Edits read.
+    pub edits: u64,
+    /// Those that are pairs.
+    pub pairs: u64,
+}
+
+/// How many pairs of a kind the authors published, and how many are here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PublishedPairs {
+    /// The column of the schema by which they are counted.
+    pub column: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// Pairs here.
+    pub here: u64,
+    /// Pairs in the whole release.
+    pub published: u64,
+}
+
+/// What was found in a partition, or in several.
+#[derive(Default)]
+struct Found {
+    survey: Survey,
+    problems: survey::Problems,
+    books: Books,
+}
+
+impl Found {
+    fn merge(&mut self, next: Self) {
+        self.survey.merge(&next.survey);
+        self.problems.merge(next.problems);
+        self.books.add(&next.books);
+    }
+}
+
+/// Partitions that are read before what was found in them is put together.
+const PARTITIONS: usize = 256;
+
+/// Reads a whole release and says what it is.
+pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspection, EngineError> {
+    let reader = open_reader(job, source)?;
+    let count = reader.partitions().len();
+    job.observer.event(Event::Indexing { partitions: count });
+    let stop = AtomicBool::new(false);
+    let read = |partition: &usize| {
+        let mut found = Found::default();
+        read_edits(job, source, reader.as_ref(), *partition, &stop, &mut |edit| {
+            found.books.count(&edit);
+            match edit {
+                diptych_format::Edit::Pair(pair) => found.survey.add(&pair),
+                diptych_format::Edit::Rejected(rejection) => found.problems.add(*rejection),
+            }
+            Ok(())
+        })?;
+        Ok::<_, EngineError>(found)
+    };
+    let pool = crate::run::pool(job.jobs, count)?;
+    let mut tally = Tally::default();
+    let mut all = Found::default();
+    let partitions: Vec<usize> = (0..count).collect();
+    for some in partitions.chunks(PARTITIONS) {
+        // In the order of the partitions, so that the same is found whatever the number of
+        // threads.
+        let found: Vec<_> = pool.install(|| some.par_iter().map(read).collect());
+        for found in found {
+            let found = found?;
+            let book = found.books.total();
+            tally.edits.push(book.read);
+            tally.pairs.push(book.read - book.rejections());
+            all.merge(found);
+        }
+    }
+    let Found { survey, problems, books } = all;
+    let (problems, problems_not_listed) = problems.most_first();
+    let about = source.about();
+    let total = books.total();
+    let published = about.published.iter().map(|of| {
+        let counts = match of.facet {
+            Facet::EditType => &survey.edit_types,
+            Facet::Language => &survey.languages,
+            Facet::Subset => &survey.subsets,
+            Facet::Editor => &survey.editors,
+        };
+        let column = of.facet.column();
+        let (value, published) = (of.value, of.pairs);
+        PublishedPairs { column, value, here: counts.of(value), published }
+    });
+    Ok(Inspection {
+        root: source.tree.root().to_path_buf(),
+        format: about.name,
+        title: about.title,
+        confidence: source.detection.as_ref().map(|d| d.confidence.to_string()),
+        reason: source.detection.as_ref().map(|d| d.reason.clone()).unwrap_or_default(),
+        files: source.tree.list().len() as u64,
+        bytes: source.tree.list().iter().map(|entry| entry.length).sum(),
+        probed: job.probe == diptych_format::Probe::Header,
+        parts: reader.parts(&tally)?,
+        edits: total.read,
+        pairs: total.read - total.rejections(),
+        datasets: books.lines().map(dataset_read).collect(),
+        published: published.collect(),
+        notices: release_notices(source, reader.as_ref(), &tally),
+        survey,
+        problems,
+        problems_not_listed,
+    })
+}
+
+fn dataset_read(line: crate::report::BookLine) -> DatasetRead {
+    let crate::report::BookLine { dataset, subset, book } = line;
+    DatasetRead { dataset, subset, edits: book.read, pairs: book.read - book.rejections() }
+}

@@ -1,0 +1,338 @@
+//! The files of a release that hold pictures: archives by the headers of their members, and
+//! pictures that lie loose.
+//!
+//! What a release calls a picture, and in which file it is to be looked for, a format knows. What
+//! is the same for all is here: an index of each archive is made once and kept while there is
+//! room, pictures' headers are looked at in the same pass, damage is noticed, and what cannot be
+//! used is told with its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use diptych_pixels::{Head, Probed, probe_at, probe_head};
+use diptych_schema::{Address, Picture};
+use diptych_storage::read::Pieces;
+use diptych_storage::recent::Recent;
+use diptych_storage::tar::{DefectKind, Entry, Member, MemberKind, TarIndex};
+use diptych_storage::text::printable;
+use diptych_storage::{Limits, ReadAt, ReadTree};
+
+use crate::{FormatError, Notice, Place, Probe, ReaderInput, SourceFile};
+
+/// What a picture's first bytes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// They were not looked at.
+    Unprobed,
+    /// No picture known here.
+    Unknown,
+    /// Its type and size.
+    Known(Probed),
+}
+
+/// The members of an archive, each with what its first bytes say.
+pub type ArchiveIndex = TarIndex<Note>;
+
+/// Why a picture that a row names is not to be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PictureFault {
+    /// The kind of the rejection.
+    pub kind: &'static str,
+    /// What is wrong: a fragment without a period.
+    pub cause: String,
+    /// The file in which it is or should be, where that is known.
+    pub file: Option<String>,
+    /// The picture, as the release calls it.
+    pub member: String,
+    /// Where in the file, in bytes.
+    pub offset: Option<u64>,
+}
+
+/// Why a picture is not found.
+#[derive(Debug)]
+pub enum NotFound {
+    /// The release does not have it, or not so that it can be used.
+    Fault(Box<PictureFault>),
+    /// The release cannot be read.
+    Failed(FormatError),
+}
+
+impl From<FormatError> for NotFound {
+    fn from(error: FormatError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<PictureFault> for NotFound {
+    fn from(fault: PictureFault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+/// The files of a release that hold pictures. A file's number is its place.
+pub struct Archives {
+    tree: Arc<dyn ReadTree>,
+    label: String,
+    limits: Limits,
+    probe: Probe,
+    files: Vec<SourceFile>,
+    indexes: Recent<u32, ArchiveIndex>,
+    seen: Mutex<Seen>,
+}
+
+/// What is known of the archives that were looked into.
+#[derive(Default)]
+struct Seen {
+    notices: BTreeSet<Notice>,
+    /// Regular files in an archive, by its number.
+    members: BTreeMap<u32, u64>,
+}
+
+impl Archives {
+    /// The files `files` of the release that a reader was given.
+    #[must_use]
+    pub fn new(input: &ReaderInput<'_>, files: Vec<SourceFile>) -> Self {
+        Self {
+            tree: Arc::clone(&input.tree),
+            label: input.label.to_owned(),
+            limits: input.limits,
+            probe: input.probe,
+            files,
+            indexes: Recent::new(input.limits.index_bytes),
+            seen: Mutex::default(),
+        }
+    }
+
+    /// The files.
+    #[must_use]
+    pub fn files(&self) -> &[SourceFile] {
+        &self.files
+    }
+
+    /// The path of a file, of its first piece where it has several; empty for one that there is
+    /// not.
+    #[must_use]
+    pub fn path(&self, number: u32) -> &str {
+        let first = self.files.get(number as usize).and_then(|file| file.pieces.first());
+        first.map_or("", |path| path.as_str())
+    }
+
+    /// What was noticed of the archives looked into, sorted.
+    #[must_use]
+    pub fn notices(&self) -> BTreeSet<Notice> {
+        self.seen().notices.clone()
+    }
+
+    /// How many regular files are in each archive that was looked into, by its number.
+    #[must_use]
+    pub fn members(&self) -> BTreeMap<u32, u64> {
+        self.seen().members.clone()
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error of reading the file `number`.
+    #[must_use]
+    pub fn read_error(&self, number: u32, source: io::Error) -> FormatError {
+        FormatError::Read { at: Box::new(Place::file(&self.label, self.path(number))), source }
+    }
+
+    /// Opens a file; one in pieces as if they were one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, FormatError> {
+        let file = self.files.get(number as usize).ok_or(io::ErrorKind::NotFound.into());
+        let opened = file.and_then(|file| match file.pieces.as_slice() {
+            [only] => self.tree.open(only),
+            pieces => {
+                let pieces: io::Result<Vec<_>> =
+                    pieces.iter().map(|piece| self.tree.open(piece)).collect();
+                Ok(Arc::new(Pieces::new(pieces?)) as Arc<dyn ReadAt>)
+            }
+        });
+        opened.map_err(|source| self.read_error(number, source))
+    }
+
+    /// The index of an archive: made now, or kept from before.
+    ///
+    /// # Errors
+    /// Where the archive cannot be read. Damage is no error: it is noticed.
+    pub fn index(&self, number: u32) -> Result<Arc<ArchiveIndex>, FormatError> {
+        self.indexes.get(&number, || {
+            let file = self.open(number)?;
+            let mut classify = |member: &Member<'_>| match member.kind {
+                MemberKind::File if member.length > 0 => {
+                    self.note(file.as_ref(), member.offset, member.length, member.head)
+                }
+                _ => Ok(Note::Unprobed),
+            };
+            let index = TarIndex::build(file.as_ref(), &self.limits, &mut classify)
+                .map_err(|source| self.read_error(number, source))?;
+            self.see(number, &index);
+            let weight = index.memory_bytes();
+            Ok((index, weight))
+        })
+    }
+
+    fn note(&self, file: &dyn ReadAt, start: u64, length: u64, head: &[u8]) -> io::Result<Note> {
+        if self.probe == Probe::None {
+            return Ok(Note::Unprobed);
+        }
+        let probed = match probe_head(head, length) {
+            Head::Known(probed) => Some(probed),
+            Head::Unknown => None,
+            Head::NeedsMore => {
+                probe_at(length, |offset, buffer| file.read_at(start + offset, buffer))?
+            }
+        };
+        Ok(probed.map_or(Note::Unknown, Note::Known))
+    }
+
+    fn see(&self, number: u32, index: &ArchiveIndex) {
+        let notice = |kind: &str, offset: Option<u64>, detail: String| {
+            let at = Place { offset, ..Place::file(&self.label, self.path(number)) };
+            Notice { kind: kind.to_owned(), at, detail }
+        };
+        let mut found: Vec<Notice> = index
+            .defects()
+            .iter()
+            .map(|defect| {
+                let kind = match defect.kind {
+                    DefectKind::BadHeader { .. } => "damaged_header",
+                    DefectKind::Truncated { .. } => "truncated_archive",
+                    DefectKind::NoEndBlocks => "no_end_blocks",
+                    DefectKind::ConflictingNames { .. } => "conflicting_names",
+                    DefectKind::Concatenated => "concatenated_archives",
+                    DefectKind::TrailingGarbage => "trailing_garbage",
+                    DefectKind::Limit { .. } => "limit",
+                    DefectKind::Repeated { .. } => "repeated_member",
+                    _ => "damaged_archive",
+                };
+                notice(kind, Some(defect.offset), defect.to_string())
+            })
+            .collect();
+        if index.dropped_defects() > 0 {
+            let more = format!("{} more defects are not listed", index.dropped_defects());
+            found.push(notice("damaged_archive", None, more));
+        }
+        let regular = index.iter().filter(|entry| entry.kind == MemberKind::File).count() as u64;
+        let mut seen = self.seen();
+        seen.notices.extend(found);
+        seen.members.insert(number, regular);
+    }
+
+    /// The picture that a member is; `name` is what the release calls it.
+    ///
+    /// # Errors
+    /// Where the member cannot be a picture.
+    pub fn member(
+        &self,
+        name: &str,
+        number: u32,
+        entry: &Entry<'_, Note>,
+    ) -> Result<Picture, PictureFault> {
+        let fault = |kind, cause: &str| {
+            Err(PictureFault {
+                kind,
+                cause: format!("{}: {cause}", printable(name.as_bytes())),
+                file: Some(self.path(number).to_owned()),
+                member: name.to_owned(),
+                offset: Some(entry.header_offset),
+            })
+        };
+        match entry.kind {
+            MemberKind::File => {}
+            MemberKind::Link => return fault("unusable_member", "a link, which is never followed"),
+            MemberKind::Sparse => return fault("unusable_member", "a sparse file"),
+            MemberKind::Directory => return fault("unusable_member", "a folder"),
+            _ => return fault("unusable_member", "no regular file"),
+        }
+        if entry.length == 0 {
+            return fault("empty_picture", "0 bytes");
+        }
+        let address = Address::Range { file: number, offset: entry.offset, length: entry.length };
+        match entry.note {
+            Note::Unknown => {
+                fault("unknown_picture_type", "its bytes are those of no known picture")
+            }
+            Note::Unprobed => Ok(Picture::unprobed(name, address)),
+            Note::Known(Probed { media_type, width, height }) => Ok(Picture {
+                width: Some(width),
+                height: Some(height),
+                media_type: Some(media_type),
+                ..Picture::unprobed(name, address)
+            }),
+        }
+    }
+
+    /// The picture that a whole file is.
+    ///
+    /// # Errors
+    /// Where it cannot be one, or cannot be read.
+    pub fn loose(&self, name: &str, number: u32) -> Result<Picture, NotFound> {
+        let file = self.open(number)?;
+        let length = file.len();
+        let note = match length {
+            0 => Note::Unprobed,
+            _ => {
+                self.note(file.as_ref(), 0, length, &[]).map_err(|e| self.read_error(number, e))?
+            }
+        };
+        let entry = Entry {
+            name: name.as_bytes(),
+            header_offset: 0,
+            offset: 0,
+            length,
+            kind: MemberKind::File,
+            note,
+        };
+        Ok(self.member(name, number, &entry)?)
+    }
+
+    /// Why `name` is not in an archive that is there, where `wanted` was looked for as the
+    /// member's name.
+    #[must_use]
+    pub fn absent(
+        &self,
+        name: &str,
+        wanted: &[u8],
+        number: u32,
+        index: &ArchiveIndex,
+    ) -> PictureFault {
+        let of_it = index.defects().iter().find(|defect| match &defect.kind {
+            DefectKind::Truncated { name, .. } => name.as_ref() == wanted,
+            DefectKind::ConflictingNames { first, second } => {
+                [first, second].iter().any(|name| name.as_ref() == wanted)
+            }
+            _ => false,
+        });
+        let hiding = || {
+            let no_end = |kind: &DefectKind| matches!(kind, DefectKind::NoEndBlocks);
+            index.defects().iter().find(|d| d.kind.hides_members() || no_end(&d.kind))
+        };
+        let archive = self.path(number);
+        let (kind, cause, offset) = match of_it {
+            Some(defect) => {
+                let kind = match defect.kind {
+                    DefectKind::Truncated { .. } => "truncated_member",
+                    _ => "unusable_member",
+                };
+                (kind, defect.to_string(), Some(defect.offset))
+            }
+            None => match hiding() {
+                Some(defect) => {
+                    let cause = format!("not found in a damaged archive: {defect}");
+                    ("damaged_archive", cause, Some(defect.offset))
+                }
+                None => ("missing_member", format!("not in {archive}"), None),
+            },
+        };
+        let cause = format!("{}: {cause}", printable(name.as_bytes()));
+        let (file, member) = (Some(archive.to_owned()), name.to_owned());
+        PictureFault { kind, cause, file, member, offset }
+    }
+}

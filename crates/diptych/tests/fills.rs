@@ -1,6 +1,11 @@
 //! What formats declare of the columns that their releases fill, against what their fixtures fill.
 
-#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state what they expect by panicking"
+)]
 
 mod support;
 

@@ -341,7 +341,8 @@ fn pictures_of(mask: &Mask) -> impl Iterator<Item = &Picture> {
 /// The kind of rejection for a mask that cannot be made.
 fn kind_of(error: &MaskError) -> &'static str {
     match error {
-        MaskError::TooManyPixels { .. }
+        MaskError::TooManyParts { .. }
+        | MaskError::TooManyPixels { .. }
         | MaskError::TooManyBytes { .. }
         | MaskError::GridTooLarge { .. }
         | MaskError::RunLength { source: RunLengthError::TooManyRuns { .. }, .. } => {

@@ -58,6 +58,10 @@ pub struct NormalMask {
     pub padded: u64,
 }
 
+/// Parts that a mask may have: each costs a walk over the grid, and no release has more than a
+/// few.
+const PARTS: usize = 256;
+
 /// How much a mask may ask for when it is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
@@ -75,6 +79,12 @@ pub enum MaskError {
     /// There is nothing to make a mask of.
     #[error("a mask without parts")]
     NoParts,
+    /// More parts than a mask may have.
+    #[error("a mask of {parts} parts, the limit is {PARTS}")]
+    TooManyParts {
+        /// How many.
+        parts: usize,
+    },
     /// A picture, but of a type that masks are not read from.
     #[error("part {part} of the mask is {found}, masks are read from image/png only")]
     UnsupportedType {
@@ -203,6 +213,9 @@ pub fn normalise(
     grid: Option<(u32, u32)>,
     limits: DecodeLimits,
 ) -> Result<NormalMask, MaskError> {
+    if parts.len() > PARTS {
+        return Err(MaskError::TooManyParts { parts: parts.len() });
+    }
     if let Some((width, height)) = grid.filter(|size| pixels(*size) > limits.pixels) {
         return Err(MaskError::GridTooLarge { width, height, limit: limits.pixels });
     }

@@ -256,3 +256,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_mask_has_only_so_many_parts() {
+    let part = run_length("048", (4, 3));
+    let all = vec![part; PARTS];
+    assert_eq!(made(&all, Edited::White, None).size, (4, 3));
+    let error = error(&[all, vec![part]].concat(), None, LIMITS);
+    assert!(matches!(error, MaskError::TooManyParts { parts: 257 }), "{error}");
+}

@@ -100,8 +100,19 @@ pub(crate) struct RequestArgs {
     /// Fails at the first edit that cannot be converted.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// The pixel grid that masks are written on.
+    #[arg(long, value_name = "GRID", value_enum, default_value_t = MaskGrid::Released)]
+    pub(crate) mask_grid: MaskGrid,
     #[command(flatten)]
     pub(crate) work: Work,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MaskGrid {
+    /// The one that a mask has in its release, whatever the sizes of the pictures are.
+    Released,
+    /// That of the source picture: a mask of another size is brought to it by its nearest pixels.
+    Source,
 }
 
 /// Which releases are read, and how.

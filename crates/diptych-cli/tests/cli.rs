@@ -205,6 +205,28 @@ fn a_dry_run_tells_the_free_space_of_the_outputs_disk() {
 }
 
 #[test]
+fn the_grid_of_masks_is_part_of_what_was_asked_for() {
+    let (_dir, out) = place();
+    let plan = "plan GOOD --to webdataset --out OUT --no-sync";
+    let convert = "convert GOOD --to webdataset --out OUT --no-sync";
+    assert_eq!(line(&format!("{plan} --mask-grid source"), &out).code, Some(0));
+    let refused = line(&format!("{convert} --mask-grid released"), &out);
+    assert_eq!(refused.code, Some(1));
+    let said = "--mask-grid was source and is released";
+    assert!(refused.stderr.contains(said), "{refused:?}");
+    assert_eq!(line(&format!("{convert} --mask-grid source"), &out).code, Some(0));
+    let asked_for = |out: &Path| {
+        let report = fs::read(out.join("report.json")).unwrap();
+        let report: Value = serde_json::from_slice(&report).unwrap();
+        (report["options"]["mask_grid"].clone(), report["total"]["written"].clone())
+    };
+    assert_eq!(asked_for(&out), (json!("source"), json!(24)));
+    let (_dir, out) = place();
+    assert_eq!(line(convert, &out).code, Some(0));
+    assert_eq!(asked_for(&out), (json!("released"), json!(24)));
+}
+
+#[test]
 fn help_has_examples() {
     for verb in ["inspect", "convert", "index", "plan", "run", "completions", "man"] {
         for help in ["--help", "-h"] {
@@ -242,6 +264,8 @@ fn what_cannot_be_asked_for_ends_with_2_and_touches_nothing() {
         (&format!("{convert} --limit -1"), "-1", ""),
         (&format!("{convert} --jobs 0"), "--jobs", ""),
         (&format!("{convert} --probe some"), "none, header", ""),
+        (&format!("{convert} --mask-grid target"), "released, source", ""),
+        ("index GOOD --out OUT --mask-grid source", "--mask-grid", ""),
         (&format!("{convert} --quiet --verbose"), "cannot be used with", ""),
         (&format!("{convert} --nosuch"), "--nosuch", ""),
         ("convert GOOD --out OUT", "--to", ""),

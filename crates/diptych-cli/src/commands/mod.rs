@@ -14,7 +14,7 @@ use diptych::storage::Limits;
 use diptych::{Request, SourceRequest};
 use serde::Serialize;
 
-use crate::args::{Args, Command, Probe, RequestArgs, Sources, Work};
+use crate::args::{Args, Command, MaskGrid, Probe, RequestArgs, Sources, Work};
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
@@ -35,9 +35,14 @@ pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
 }
 
 fn request(args: RequestArgs) -> Request {
-    let RequestArgs { sources, to, out, limit, shard_size, strict, work } = args;
+    let RequestArgs { sources, to, out, limit, shard_size, strict, mask_grid, work } = args;
     let Work { jobs, no_sync } = work;
-    Request { limit, shard_size, strict, durable: !no_sync, ..reading(sources, jobs, &to, out) }
+    let mask_grid = match mask_grid {
+        MaskGrid::Released => diptych::MaskGrid::AsReleased,
+        MaskGrid::Source => diptych::MaskGrid::Source,
+    };
+    let durable = !no_sync;
+    Request { limit, shard_size, strict, mask_grid, durable, ..reading(sources, jobs, &to, out) }
 }
 
 /// A request as far as the sources and the way of working decide it.

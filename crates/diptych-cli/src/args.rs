@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
 
 /// Converts image-edit datasets from the way they were released to the way they are trained on.
@@ -89,7 +89,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: String,
     /// The output folder: one that is not there, or is empty.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// Takes only the first N pairs.
     #[arg(long, value_name = "N")]
@@ -119,7 +119,7 @@ pub(crate) enum MaskGrid {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Sources {
     /// Folders of releases, as they were downloaded.
-    #[arg(required = true, value_name = "SRC")]
+    #[arg(required = true, value_name = "SRC", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
     /// The format of the releases, where it is not to be told from their files.
     #[arg(long, value_name = "FORMAT")]
@@ -168,7 +168,7 @@ pub(crate) struct Index {
     #[command(flatten)]
     pub(crate) sources: Sources,
     /// The catalog's folder: one that is not there, or is empty.
-    #[arg(long, value_name = "CATALOG")]
+    #[arg(long, value_name = "CATALOG", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) work: Work,
@@ -198,7 +198,7 @@ Example:
   diptych run --out shards --units 0-99")]
 pub(crate) struct Run {
     /// The output folder.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// First and last unit, or one [default: all].
     #[arg(long, value_name = "A-B", value_parser = units)]
@@ -214,7 +214,7 @@ pub(crate) struct Run {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Finish {
     /// The output folder.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// Does not wait until files are on the disk.
     #[arg(long)]

@@ -40,6 +40,11 @@ impl Printer {
         Self { level, state: Mutex::default() }
     }
 
+    /// Whether everything is to be told.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.level == Level::Verbose
+    }
+
     /// A line of talk.
     pub(crate) fn say(&self, line: &str) {
         if self.level >= Level::Normal {

@@ -9,7 +9,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -81,7 +81,7 @@ fn what_is_missing_is_told_in_words() {
     let ran = inspect(dir.path(), &[]);
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     for part in [
-        "\nnot complete: of 3 source shards (so says manifest.json), 1 is not here: \
+        "\nnot complete: of 3 source shards, by manifest.json, 1 is not here: \
          source_shards/source-00001-of-00003.tar\n",
         " edits cannot be converted\n",
         " edits missing_shard: inter-edit-train/source_shards/source-00001-of-00003.tar, member ",
@@ -169,6 +169,82 @@ fn what_is_no_release_is_told_with_what_was_looked_for() {
     assert_eq!(found["releases"], json!([]));
     let folder = json!([{"folder": "sub/release", "format": "inter-edit-train"}]);
     assert_eq!(found["unknown"]["within"], folder);
+}
+
+#[test]
+fn every_bad_release_is_told_as_it_is_converted() {
+    let mut looked_at = 0;
+    for entry in fs::read_dir(fixtures().join("bad/inter-edit-train")).unwrap() {
+        let case = entry.unwrap().path();
+        let expected = support::folder::json(&case.join("expected.json"));
+        let ran = inspect(&case.join("release"), &["--json"]);
+        assert_eq!(json!(ran.code), expected["exit"], "{}", case.display());
+        if expected["exit"] == 1 {
+            continue;
+        }
+        looked_at += 1;
+        let found = ran.json()["releases"][0].clone();
+        assert_eq!(found["pairs"], expected["written"], "{}", case.display());
+        let mut kinds = BTreeMap::new();
+        for rejection in expected["rejections"].as_array().into_iter().flatten() {
+            *kinds.entry(rejection["kind"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        }
+        let mut told = BTreeMap::new();
+        for problem in found["problems"].as_array().unwrap() {
+            let kind = problem["kind"].as_str().unwrap().to_owned();
+            *told.entry(kind).or_insert(0) += problem["edits"].as_u64().unwrap();
+        }
+        assert_eq!(told, kinds, "{}", case.display());
+    }
+    assert!(looked_at >= 45, "only {looked_at}");
+}
+
+#[test]
+fn what_cannot_be_said_of_a_copy_is_not_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = |dir: &Path| inspect(dir, &[]).stdout;
+    let whole = "complete: everything is here";
+    // No archive at all, and nothing that says how many there should be.
+    copy(&good_release(), dir.path());
+    fs::remove_file(dir.path().join("manifest.json")).unwrap();
+    assert!(words(dir.path()).contains(whole), "its shards say how many they are");
+    for folder in ["asset_shards", "source_shards"] {
+        fs::remove_dir_all(dir.path().join(folder)).unwrap();
+    }
+    let told = words(dir.path());
+    assert!(!told.contains("complete") && told.contains("24 of 24 edits cannot be"), "{told}");
+    // With the manifest it is known which archives they would be.
+    fs::copy(good_release().join("manifest.json"), dir.path().join("manifest.json")).unwrap();
+    let told = words(dir.path());
+    let names = "of 3 asset shards, by manifest.json, 3 are not here: \
+                 asset_shards/asset-00000-of-00003.tar to asset_shards/asset-00002-of-00003.tar\n";
+    assert!(told.contains(names), "{told}");
+}
+
+#[test]
+fn repeats_are_no_pairs() {
+    let dir = tempfile::tempdir().unwrap();
+    copy(&good_release(), dir.path());
+    let shard = |n: u32| dir.path().join(format!("metadata/train-0000{n}-of-00003.jsonl.gz"));
+    fs::copy(shard(0), shard(1)).unwrap();
+    let found = inspect_json(dir.path());
+    assert_eq!((&found["edits"], &found["pairs"]), (&json!(24), &json!(16)));
+    let problem = &found["problems"][0];
+    assert_eq!((&problem["kind"], &problem["edits"]), (&json!("duplicate_pair_id"), &json!(8)));
+    assert_eq!(problem["file"], "metadata/train-00001-of-00003.jsonl.gz");
+}
+
+#[test]
+fn everything_is_told_where_it_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    copy(&good_release(), dir.path());
+    for number in 0..30 {
+        fs::write(dir.path().join(format!("{number}.incomplete")), "").unwrap();
+    }
+    let few = inspect(dir.path(), &[]).stdout;
+    assert!(few.contains("\n  and 20 more, which --verbose tells\n"), "{few}");
+    let all = inspect(dir.path(), &["--verbose"]).stdout;
+    assert_eq!(all.matches("unfinished_download").count(), 30, "{all}");
 }
 
 #[test]

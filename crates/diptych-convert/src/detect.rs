@@ -10,14 +10,14 @@ use diptych_storage::tree::Subtree;
 use serde::Serialize;
 
 /// Folders of an unknown tree that are looked into for a release of their own.
-const FOLDERS: usize = 64;
+const FOLDERS: usize = 1_000;
 /// How far down they are.
 const DEPTH: usize = 3;
 /// Endings of files that are told of an unknown tree.
 const ENDINGS: usize = 5;
 
-/// Things that come near a format that a message tells.
-const NEAR: usize = 3;
+/// Things that come near a format, and folders, that a message tells.
+const SOME: usize = 5;
 
 /// Why a source's format cannot be told.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +55,8 @@ pub struct Unknown {
     pub tried: Vec<Tried>,
     /// Folders in it that are in a format.
     pub within: Vec<Within>,
+    /// Whether there are folders that were not looked into: too many, or too far down.
+    pub more_folders: bool,
 }
 
 /// Files with one ending.
@@ -92,8 +94,10 @@ impl fmt::Display for Unknown {
         if self.files == 0 {
             f.write_str(": there is no file in it")?;
         } else {
-            let s = if self.files == 1 { "" } else { "s" };
-            write!(f, ": there are {} file{s} in it", self.files)?;
+            match self.files {
+                1 => f.write_str(": there is 1 file in it")?,
+                files => write!(f, ": there are {files} files in it")?,
+            }
             let ending = |Ending { ending, files }: &Ending| format!("{files} {ending}");
             let endings: Vec<_> = self.endings.iter().map(ending).collect();
             write!(f, " ({})", endings.join(", "))?;
@@ -106,14 +110,23 @@ impl fmt::Display for Unknown {
         }
         match self.tried.first().filter(|tried| !tried.near.is_empty()) {
             Some(Tried { format, near, .. }) => {
-                let some: Vec<_> = near.iter().take(NEAR).map(String::as_str).collect();
+                let some: Vec<_> = near.iter().take(SOME).map(String::as_str).collect();
                 write!(f, "\n  nearest is {format}: there is {}", some.join("; "))?;
             }
-            None => f.write_str("\n  nothing in it comes near any of them")?,
+            None if self.within.is_empty() => {
+                f.write_str("\n  nothing in it comes near any of them")?;
+            }
+            None => {}
         }
-        for Within { folder, format } in &self.within {
+        for Within { folder, format } in self.within.iter().take(SOME) {
             let folder = printable(folder.as_bytes());
             write!(f, "\n  the folder {folder} in it is {format}")?;
+        }
+        if let Some(more @ 1..) = self.within.len().checked_sub(SOME) {
+            write!(f, "\n  and {more} more")?;
+        }
+        if self.more_folders {
+            f.write_str("\n  not all of its folders were looked into")?;
         }
         Ok(())
     }
@@ -163,6 +176,7 @@ fn unknown(
     };
     let mut tried: Vec<_> = said.into_iter().map(tried).collect();
     tried.sort_by_key(|tried| std::cmp::Reverse(tried.near.len()));
+    let (within, more_folders) = within(formats, tree);
     let mut endings: BTreeMap<String, u64> = BTreeMap::new();
     for entry in tree.list() {
         let ending = match entry.path.file_name().rsplit_once('.') {
@@ -183,22 +197,32 @@ fn unknown(
         endings,
         odd: tree.oddities().len() as u64,
         tried,
-        within: within(formats, tree),
+        within,
+        more_folders,
     }
 }
 
-/// Folders of the tree that are in a format: a release below the folder that was given.
-fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> Vec<Within> {
+/// Folders of the tree that are in a format: a release below the folder that was given. And whether
+/// there are folders that were not looked into.
+fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> (Vec<Within>, bool) {
+    // The shortest paths come first: what lies in a release is part of it.
     let mut folders = BTreeSet::new();
+    let mut more = false;
     for entry in tree.list() {
-        let ends = entry.path.as_str().match_indices('/').map(|(end, _)| end).take(DEPTH);
-        folders.extend(ends.filter_map(|end| Some((end, entry.path.as_str().get(..end)?))));
+        let path = entry.path.as_str();
+        for (depth, (end, _)) in path.match_indices('/').enumerate() {
+            if depth >= DEPTH {
+                more = true;
+                break;
+            }
+            folders.extend(path.get(..end).map(|folder| (depth, folder)));
+        }
         while folders.len() > FOLDERS {
             folders.pop_last();
+            more = true;
         }
     }
     let mut found: Vec<Within> = Vec::new();
-    // The shortest paths come first: what lies in a release is part of it.
     for (_, folder) in folders {
         let inside = |of: &Within| {
             folder.strip_prefix(of.folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -211,7 +235,7 @@ fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> Vec<Within> {
             found.push(Within { folder: folder.to_owned(), format });
         }
     }
-    found
+    (found, more)
 }
 
 /// The format that is surest of a tree, where one is surer than that it could be.

@@ -18,6 +18,8 @@ use crate::printer::{Printer, data, grouped, size};
 const VALUES: usize = 8;
 /// Problems and notices that are shown.
 const SOME: usize = 10;
+/// A length from which on lengths are not told apart.
+const LARGEST: u64 = diptych::inspect::LARGEST as u64;
 
 pub(crate) fn inspect(args: args::Inspect, printer: &Printer) -> anyhow::Result<Outcome> {
     let args::Inspect { sources, jobs, json } = args;
@@ -39,7 +41,8 @@ pub(crate) fn inspect(args: args::Inspect, printer: &Printer) -> anyhow::Result<
     if json.json {
         print_json(&Inspected { json_version: JSON_VERSION, releases: &releases, unknown: None })?;
     } else {
-        let told: Vec<_> = releases.iter().map(told).collect();
+        let some = if printer.is_verbose() { usize::MAX } else { SOME };
+        let told: Vec<_> = releases.iter().map(|release| told(release, some)).collect();
         data(&told.join("\n"))?;
     }
     let edits: u64 = releases.iter().map(|release| release.edits).sum();
@@ -73,7 +76,7 @@ impl Lines {
     }
 }
 
-fn told(of: &Inspection) -> String {
+fn told(of: &Inspection, some: usize) -> String {
     let mut lines = Lines::default();
     let since = |confidence| format!(": {confidence}, since {}", of.reason);
     let why = of.confidence.as_ref().map_or(String::new(), since);
@@ -85,8 +88,8 @@ fn told(of: &Inspection) -> String {
     completeness(of).iter().for_each(|line| lines.push(line));
     lines.push("");
     push_pairs(&mut lines, of);
-    push_problems(&mut lines, of);
-    push_notices(&mut lines, of);
+    push_problems(&mut lines, of, some);
+    push_notices(&mut lines, of, some);
     lines.0
 }
 
@@ -120,10 +123,13 @@ fn push_parts(lines: &mut Lines, parts: &[Part]) {
 /// Whether a release is complete, in words.
 fn completeness(of: &Inspection) -> Vec<String> {
     let mut lines: Vec<_> = of.parts.iter().filter_map(incomplete).collect();
-    if lines.is_empty() {
-        lines.push("complete: everything is here that it says there is".to_owned());
+    let lost = of.edits - of.pairs;
+    if lines.is_empty() && lost == 0 {
+        lines.push(match of.parts.iter().any(|part| part.stated.is_some()) {
+            true => "complete: everything is here that it says there is".to_owned(),
+            false => "it does not say how much there should be".to_owned(),
+        });
     }
-    let published = |part: &&Part| part.published.is_some();
     let less = |part: &&Part| part.published.is_some_and(|published| published > part.here);
     if let Some(part) = of.parts.iter().find(less) {
         lines.push(format!(
@@ -132,15 +138,16 @@ fn completeness(of: &Inspection) -> Vec<String> {
             grouped(part.published.unwrap_or_default()),
             part.name
         ));
-    } else if of.parts.iter().any(|part| published(&part)) {
+    } else if of.parts.iter().any(|part| part.published.is_some()) {
         lines.push("the whole of what was published".to_owned());
     }
-    if of.edits > of.pairs {
-        lines.push(format!(
-            "{} of {} cannot be converted",
-            grouped(of.edits - of.pairs),
-            counted_grouped(of.edits, "edit")
-        ));
+    match (lost, of.edits) {
+        (0, _) => {}
+        (1, 1) => lines.push("the one edit cannot be converted".to_owned()),
+        (lost, edits) => {
+            let (lost, edits) = (grouped(lost), grouped(edits));
+            lines.push(format!("{lost} of {edits} edits cannot be converted"));
+        }
     }
     lines
 }
@@ -150,7 +157,7 @@ fn incomplete(part: &Part) -> Option<String> {
     let missing = part.missing.as_ref().map_or(String::new(), |missing| format!(": {missing}"));
     match part.stated.as_ref().filter(|stated| stated.count > part.here) {
         Some(stated) => Some(format!(
-            "not complete: of {} {} (so says {}), {} not here{missing}",
+            "not complete: of {} {}, by {}, {} not here{missing}",
             grouped(stated.count),
             part.name,
             stated.by,
@@ -195,13 +202,20 @@ fn push_pairs(lines: &mut Lines, of: &Inspection) {
     lines.named("editors", &published("editor", &survey.editors));
     lines.named("licences", &published("licence", &survey.licences));
     if let Some(spread) = survey.instruction_characters.spread() {
-        let mut line = format!(
-            "{} to {} characters, half of them at most {}",
-            spread.least, spread.most, spread.median
-        );
+        let characters = |count: u32| match u64::from(count) {
+            LARGEST => format!("{} or more", grouped(LARGEST)),
+            count => grouped(count),
+        };
+        let mut line = match (characters(spread.least), characters(spread.most)) {
+            (least, most) if least == most => format!("of {least} characters each"),
+            (least, most) => format!(
+                "of {least} to {most} characters, half of them of at most {}",
+                characters(spread.median)
+            ),
+        };
         if survey.without_instruction > 0 {
-            let _ =
-                write!(line, "; {} without", counted_grouped(survey.without_instruction, "pair"));
+            let without = counted_grouped(survey.without_instruction, "pair");
+            let _ = write!(line, "; {without} without");
         }
         lines.named("instructions", &line);
     }
@@ -216,6 +230,7 @@ fn push_pairs(lines: &mut Lines, of: &Inspection) {
             lines.named(name, &line);
         }
     }
+    lines.named("pictures", "each as often as pairs use it, sizes by the number of pixels");
     for (name, pictures) in [
         ("source", &survey.source),
         ("references", &survey.references),
@@ -303,35 +318,35 @@ fn push_pictures(lines: &mut Lines, name: &str, of: &Pictures) {
     lines.named("", &format!("{span}: {}", shown.join(", ")));
 }
 
-fn push_problems(lines: &mut Lines, of: &Inspection) {
+fn push_problems(lines: &mut Lines, of: &Inspection, some: usize) {
     if of.problems.is_empty() {
         return;
     }
     lines.push("");
     lines.push("what cannot be converted, and the first of each:");
-    for Problem { kind, edits, first, .. } in of.problems.iter().take(SOME) {
+    for Problem { kind, edits, first, .. } in of.problems.iter().take(some) {
         let id = first.pair_id.as_ref().map_or(String::new(), |id| format!("{id}: "));
         lines.push(&format!("  {} {kind}: {}", counted_grouped(*edits, "edit"), first.at));
         lines.push(&format!("      {id}{}", first.cause));
     }
-    let hidden: u64 = of.problems.iter().skip(SOME).map(|problem| problem.edits).sum();
+    let hidden: u64 = of.problems.iter().skip(some).map(|problem| problem.edits).sum();
     let hidden = hidden + of.problems_not_listed;
     if hidden > 0 {
         lines.push(&format!("  and {} more", counted_grouped(hidden, "edit")));
     }
 }
 
-fn push_notices(lines: &mut Lines, of: &Inspection) {
+fn push_notices(lines: &mut Lines, of: &Inspection, some: usize) {
     if of.notices.is_empty() {
         return;
     }
     lines.push("");
     lines.push("what else is to be known:");
-    for notice in of.notices.iter().take(SOME) {
+    for notice in of.notices.iter().take(some) {
         lines.push(&format!("  {}: {} ({})", notice.at, notice.detail, notice.kind));
     }
-    let more = of.notices.len().saturating_sub(SOME);
+    let more = of.notices.len().saturating_sub(some);
     if more > 0 {
-        lines.push(&format!("  and {more} more; --json has them all"));
+        lines.push(&format!("  and {more} more, which --verbose tells"));
     }
 }

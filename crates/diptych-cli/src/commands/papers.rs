@@ -23,13 +23,14 @@ pub(crate) fn completions(args: &Completions) -> anyhow::Result<Outcome> {
 
 pub(crate) fn man(args: &Man) -> anyhow::Result<Outcome> {
     // Building gives each verb the name that its page has: `diptych-convert`.
-    let mut command = Args::command();
+    let mut command = Args::command().disable_help_subcommand(true);
     command.build();
     let page = match &args.verb {
         None => command,
         Some(verb) => {
-            let found = command.find_subcommand(verb).cloned();
-            found.ok_or_else(|| Usage(format!("there is no verb `{verb}`")))?
+            let verbs: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+            let none = format!("there is no verb `{verb}`: there are {}", verbs.join(", "));
+            command.find_subcommand(verb).cloned().ok_or(Usage(none))?
         }
     };
     let mut text = Vec::new();

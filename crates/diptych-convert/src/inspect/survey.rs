@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use diptych_format::Rejection;
+use diptych_format::{Facet, Published, Rejection};
 use diptych_schema::{EditPair, MaskPart, Picture};
 use serde::{Serialize, Serializer};
 
@@ -132,6 +132,35 @@ pub struct Scores {
 }
 
 impl Survey {
+    /// A survey that counts what was published in any case.
+    pub(crate) fn of(published: &'static [Published]) -> Self {
+        let mut survey = Self::default();
+        for facet in [Facet::EditType, Facet::Language, Facet::Subset, Facet::Editor] {
+            let of_it = published.iter().filter(|published| published.facet == facet);
+            survey.facet_mut(facet).expect(of_it.map(|published| published.value));
+        }
+        survey
+    }
+
+    /// The counts by which pairs of a kind are published.
+    pub(crate) fn facet(&self, facet: Facet) -> &Counts {
+        match facet {
+            Facet::EditType => &self.edit_types,
+            Facet::Language => &self.languages,
+            Facet::Subset => &self.subsets,
+            Facet::Editor => &self.editors,
+        }
+    }
+
+    fn facet_mut(&mut self, facet: Facet) -> &mut Counts {
+        match facet {
+            Facet::EditType => &mut self.edit_types,
+            Facet::Language => &mut self.languages,
+            Facet::Subset => &mut self.subsets,
+            Facet::Editor => &mut self.editors,
+        }
+    }
+
     pub(crate) fn add(&mut self, pair: &EditPair) {
         self.splits.add(pair.split.map(diptych_schema::Split::word));
         self.edit_types.add(pair.edit_type.as_deref());

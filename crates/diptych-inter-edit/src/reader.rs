@@ -365,7 +365,8 @@ impl InterEditReader {
             }
         };
         let pair_id = pair_id(metadata, row.id.as_deref(), number);
-        let native = native(String::from_utf8_lossy(bytes).trim());
+        // What was parsed as JSON is text.
+        let native = native(std::str::from_utf8(bytes).unwrap_or_default().trim());
         match self.pictures(&row) {
             Ok(pictures) => {
                 Ok(Edit::Pair(Box::new(pair(metadata, pair_id, row, pictures, native))))

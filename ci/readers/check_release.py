@@ -1,9 +1,9 @@
 """Checks that an output holds what a release of Inter-Edit-Train holds.
 
-usage: check_release.py OUT RELEASE [--need datasets,webdataset]
+usage: check_release.py OUT RELEASE [--need datasets,webdataset,wids]
 
 OUT is what `diptych convert RELEASE --to webdataset --out OUT` wrote. The release is read here
-by the standard library alone, and the output by `datasets` and `webdataset`, whichever are
+by the standard library alone, and the output by `datasets`, `webdataset` and `wids`, whichever are
 installed. Every edit must be there with its instruction, box, labels and pictures, or be listed
 in `rejections.jsonl`. Ends with 1 at any difference.
 """
@@ -20,7 +20,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from compare import Findings, differences, library, load, open_image, quiet_datasets, undecoded
+from compare import (
+    Findings, differences, library, load, open_image, open_wids, quiet_datasets, undecoded, undotted,
+)
 
 # An ideograph anywhere makes an instruction Chinese.
 HAN = re.compile("[\u3005\u3007\u3021-\u3029\u3038-\u303b\u2e80-\u2fd5\u3400-\u4dbf\u4e00-\u9fff"
@@ -183,6 +185,14 @@ def with_webdataset(webdataset: Any, out: Path) -> Iterator[Sample]:
     yield from webdataset.WebDataset(shards, shardshuffle=False).decode()
 
 
+def with_wids(wids: Any, out: Path) -> Iterator[Sample]:
+    """The samples of all splits, by their indexes."""
+    for index in sorted(out.glob("wids-*.json")):
+        dataset = open_wids(wids, index, transformations=[])
+        for sample in (undotted(dataset[place]) for place in range(len(dataset))):
+            yield {**sample, "json": json.loads(sample["json"])}
+
+
 def main() -> None:
     """Compares with every library that is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -201,6 +211,8 @@ def main() -> None:
         if webdataset := library("webdataset", needed):
             where = f"webdataset {getattr(webdataset, '__version__', '')}"
             check.whole(where, with_webdataset(webdataset, check.out))
+        if wids := library("wids", needed):
+            check.whole(f"wids {wids.__version__}", with_wids(wids, check.out))
         check.findings.end()
     print("complete: every edit of the release is there or listed as rejected")
 

@@ -1,10 +1,11 @@
 """Checks that a WebDataset output is complete in the libraries that people load it with.
 
-usage: check_webdataset.py OUT/wds OUT/truth.jsonl [--need datasets,webdataset]
+usage: check_webdataset.py OUT/wds OUT/truth.jsonl [--need datasets,webdataset,wids,torch]
 
 The truth is what the example `mixed_set` writes. Every record is compared field by field, in
-value and type, and every picture in bytes and in pixels, with whatever of `datasets` and
-`webdataset` is installed. Ends with 1 at any difference.
+value and type, and every picture in bytes and in pixels, with whatever of `datasets`,
+`webdataset` and `wids` is installed, and with torch's loader where torch is. Ends with 1 at any
+difference.
 """
 
 import argparse
@@ -22,8 +23,8 @@ from types import ModuleType
 from typing import Any
 
 from compare import (
-    Findings, differences, library, load, open_image, quiet_datasets, same_pixels, sha256,
-    undecoded,
+    Findings, differences, library, load, open_image, open_wids, quiet_datasets, same_pixels,
+    sha256, undecoded, undotted,
 )
 from PIL import Image
 
@@ -41,6 +42,8 @@ Truth = dict[str, list[Pair]]
 Sample = dict[str, Any]
 # Whether what a library gave for a picture is right: the pair, its part, what was given.
 See = Callable[[str, str, Any], str | None]
+# What becomes of a shard that is to be missed.
+Lose = Callable[[Path], None]
 
 
 def read_truth(path: Path) -> Truth:
@@ -140,6 +143,11 @@ class Check:
         want = open_image(self.bytes[pair_id, part])
         return None if same_pixels(want, given) else f"its pixels are others ({given!r})"
 
+    def see_wids(self, pair_id: str, part: str, given: Any) -> str | None:
+        """A picture as it is stored, where `wids` decodes its type; else its bytes."""
+        see = self.see_pixels if part.endswith((".jpg", ".png")) else self.see_bytes
+        return see(pair_id, part, given)
+
     def see_rgb(self, pair_id: str, part: str, given: Any) -> str | None:
         """A picture turned into RGB."""
         if not isinstance(given, Image.Image):
@@ -235,20 +243,30 @@ def check_datasets(check: Check, datasets: ModuleType) -> None:
         check.whole(f"{where}, pixels", loaded.__getitem__, check.see_pixels)
 
 
-def check_missing_shards(check: Check, datasets: ModuleType) -> None:
-    """Takes one shard away after the other: loading must fail, not give fewer pairs."""
+def check_missing_shards(check: Check, where: str, lose: Lose, read: Callable[[Path, str], Any]) -> None:
+    """Loses one shard after the other: reading must fail, not give fewer pairs."""
     noticed: collections.Counter[str] = collections.Counter()
     for split in check.truth:
         for shard in (check.shards(split)[0], check.shards(split)[-1]):
             with tempfile.TemporaryDirectory() as scratch:
                 copy = Path(shutil.copytree(check.folder, Path(scratch) / "wds"))
-                (copy / "data" / shard.name).unlink()
+                lose(copy / "data" / shard.name)
                 try:
-                    load(datasets, str(copy), streaming=False)
-                    check.findings.add("datasets, cached", f"{shard.name} is not missed")
+                    read(copy, split)
+                    check.findings.add(where, f"{shard.name} is not missed")
                 except Exception as error:
                     noticed[type(error).__name__] += 1
-    print(f"datasets {datasets.__version__}, cached: missing shards noticed: {dict(noticed)}")
+    print(f"{where}: missing shards noticed: {dict(noticed)}")
+
+
+def remove(shard: Path) -> None:
+    """Takes a shard away."""
+    shard.unlink()
+
+
+def rename(shard: Path) -> None:
+    """Gives a shard another name, one that would still be found by a pattern."""
+    shard.rename(shard.with_name(shard.name.replace("-of-", "-off-")))
 
 
 def check_one_split(check: Check, datasets: ModuleType) -> None:
@@ -280,6 +298,55 @@ def check_webdataset(check: Check, webdataset: ModuleType) -> None:
     check.whole(f"{where}, decode('pil')", lambda split: opened(split).decode("pil"), check.see_rgb)
 
 
+def in_order(pairs: list[Pair], samples: Iterable[Sample]) -> list[Sample]:
+    """Samples that came in no order, as the truth has them; strangers come last."""
+    places = {pair["record"]["pair_id"]: place for place, pair in enumerate(pairs)}
+    return sorted(samples, key=lambda sample: places.get(sample["json"]["pair_id"], len(places)))
+
+
+def check_wids(check: Check, wids: ModuleType) -> None:
+    """`wids`, by the index beside the shards: as bytes, and decoded as it does by itself."""
+    where = f"wids {wids.__version__}"
+
+    def opened(folder: Path, split: str, **options: Any) -> Any:
+        return open_wids(wids, folder / f"wids-{split}.json", **options)
+
+    def read(folder: Path, split: str, **options: Any) -> list[Sample]:
+        dataset = opened(folder, split, **options)
+        return [undotted(dataset[index]) for index in range(len(dataset))]
+
+    def with_record(split: str) -> Iterator[Sample]:
+        for sample in read(check.folder, split, transformations=[]):
+            yield {**sample, "json": json.loads(sample["json"])}
+
+    check.whole(f"{where}, bytes", with_record, check.see_bytes)
+    check.whole(f"{where}, decoded", lambda split: read(check.folder, split), check.see_wids)
+    for split in check.truth:
+        told = [(Path(of["url"]), of["filesize"]) for of in opened(check.folder, split).shards]
+        if told != [(shard, shard.stat().st_size) for shard in check.shards(split)]:
+            check.findings.add(f"{where}, {split}", f"its index says {told}")
+    for lose in (remove, rename):
+        check_missing_shards(check, f"{where}, {lose.__name__}d", lose, read)
+
+
+def check_loader(check: Check, torch: ModuleType, webdataset: ModuleType, wids: ModuleType) -> None:
+    """Torch's own loader with two processes: each pair once, whatever reads the shards."""
+    def loaded(dataset: Any) -> Any:
+        return torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2)
+
+    def with_webdataset(split: str) -> list[Sample]:
+        shards = [str(shard) for shard in check.shards(split)]
+        dataset = webdataset.WebDataset(shards, shardshuffle=False).decode("pil")
+        return in_order(check.truth[split], loaded(dataset))
+
+    def with_wids(split: str) -> Iterator[Sample]:
+        return map(undotted, loaded(open_wids(wids, check.folder / f"wids-{split}.json")))
+
+    where = f"torch {torch.__version__}, 2 workers"
+    check.whole(f"{where}, webdataset", with_webdataset, check.see_rgb)
+    check.whole(f"{where}, wids", with_wids, check.see_wids)
+
+
 def main() -> None:
     """Runs every check there is a library for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -297,9 +364,16 @@ def main() -> None:
         if datasets := quiet_datasets(needed):
             check_datasets(check, datasets)
             check_one_split(check, datasets)
-            check_missing_shards(check, datasets)
-        if webdataset := library("webdataset", needed):
+            where = f"datasets {datasets.__version__}, cached"
+            check_missing_shards(check, where, remove, lambda copy, _: load(datasets, str(copy), False))
+        webdataset, wids = library("webdataset", needed), library("wids", needed)
+        if webdataset:
             check_webdataset(check, webdataset)
+        if wids:
+            check_wids(check, wids)
+        torch = library("torch", needed)
+        if torch and webdataset and wids:
+            check_loader(check, torch, webdataset, wids)
         findings.end()
     print("complete: every record, field and picture is there")
 

@@ -1,5 +1,6 @@
 """What the checks of readers share: comparing, and saying what differs."""
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -108,3 +110,17 @@ def undecoded(datasets: ModuleType, split: Any) -> Any:
         if isinstance(feature, datasets.Image):
             split = split.cast_column(name, datasets.Image(decode=False))
     return split
+
+
+def open_wids(wids: ModuleType, index: Path, **options: Any) -> Any:
+    """A split by its index, its shards read where they lie: by itself `wids` reads copies."""
+    with contextlib.redirect_stderr(io.StringIO()):  # It prints a line for each index.
+        return wids.ShardListDataset(str(index), localname=str, **options)
+
+
+def undotted(sample: dict[str, Any]) -> dict[str, Any]:
+    """A sample of `wids` as others give it: no dot before a part, and bytes where it has streams."""
+    return {
+        name.removeprefix("."): given.getvalue() if isinstance(given, io.BytesIO) else given
+        for name, given in sample.items()
+    }

@@ -1,8 +1,9 @@
 //! Text that is made from what the program declares: the table of formats in the README, the
-//! formats' options and losses, and the help of each command.
+//! formats' options, losses and counts, the columns of the schema, and the help of each command.
 
 mod commands;
 mod formats;
+mod schema;
 
 use std::fs;
 use std::path::Path;
@@ -37,8 +38,14 @@ fn make(root: &Path) -> anyhow::Result<Tree> {
     Ok(Tree::from([
         ("README.md".to_owned(), readme.into_bytes()),
         ("docs/formats.md".to_owned(), formats::page(diptych::FORMATS).into_bytes()),
+        ("docs/schema.md".to_owned(), schema::page(diptych::FORMATS).into_bytes()),
         ("docs/commands.md".to_owned(), commands::page()?.into_bytes()),
     ]))
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
 }
 
 /// `text` with `block` between the markers `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
@@ -93,8 +100,8 @@ mod tests {
         for part in ["differs: README.md", "missing: docs/formats.md", COMMAND] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 3 files, 3 changed");
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 3 files, 0 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 4 files, 4 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 4 files, 0 changed");
         run(root.path(), true).unwrap();
     }
 }

@@ -2,8 +2,13 @@
 //!
 //! Nothing here is needed to build or use Diptych: it makes files that are committed, and its
 //! tests hold the repository to its rules.
-#![expect(clippy::print_stdout, reason = "a command for the people who work on this repository")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command for the people who work on this repository"
+)]
 
+mod bench;
 mod docs;
 mod fixtures;
 #[cfg(test)]
@@ -36,6 +41,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the command against others, on data of your own (`docs/benchmarks.md`).
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -45,7 +52,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            println!("error: {error:#}");
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -54,8 +61,9 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> anyhow::Result<String> {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in no workspace")?;
-    match cli.command {
-        Command::Fixtures { check } => fixtures::run(root, check),
-        Command::Docs { check } => docs::run(root, check),
+    match &cli.command {
+        Command::Fixtures { check } => fixtures::run(root, *check),
+        Command::Docs { check } => docs::run(root, *check),
+        Command::Bench(args) => bench::run(root, args),
     }
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
 
 /// Converts image-edit datasets from the way they were released to the way they are trained on.
@@ -31,12 +31,34 @@ pub(crate) struct Talk {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Inspect(Inspect),
     Convert(Convert),
     Index(Index),
     Plan(Plan),
     Run(Run),
     Finish(Finish),
     Formats(Formats),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Says what a release is: which format, how complete, and what is in it.
+///
+/// The whole release is read, but for its pictures, and nothing is written. How complete it is
+/// shows against what it says of itself and against what its authors published.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych inspect Inter-Edit-Train
+  diptych inspect Inter-Edit-Train --json | jq '.releases[0].parts'")]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// Threads [default: as many as the machine runs at one time].
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 /// Converts releases into an output: index, plan, run and finish in one.
@@ -67,7 +89,7 @@ pub(crate) struct RequestArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: String,
     /// The output folder: one that is not there, or is empty.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// Takes only the first N pairs.
     #[arg(long, value_name = "N")]
@@ -78,15 +100,26 @@ pub(crate) struct RequestArgs {
     /// Fails at the first edit that cannot be converted.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// The pixel grid that masks are written on.
+    #[arg(long, value_name = "GRID", value_enum, default_value_t = MaskGrid::Released)]
+    pub(crate) mask_grid: MaskGrid,
     #[command(flatten)]
     pub(crate) work: Work,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MaskGrid {
+    /// The one that a mask has in its release, whatever the sizes of the pictures are.
+    Released,
+    /// That of the source picture: a mask of another size is brought to it by its nearest pixels.
+    Source,
 }
 
 /// Which releases are read, and how.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Sources {
     /// Folders of releases, as they were downloaded.
-    #[arg(required = true, value_name = "SRC")]
+    #[arg(required = true, value_name = "SRC", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
     /// The format of the releases, where it is not to be told from their files.
     #[arg(long, value_name = "FORMAT")]
@@ -135,7 +168,7 @@ pub(crate) struct Index {
     #[command(flatten)]
     pub(crate) sources: Sources,
     /// The catalog's folder: one that is not there, or is empty.
-    #[arg(long, value_name = "CATALOG")]
+    #[arg(long, value_name = "CATALOG", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) work: Work,
@@ -165,7 +198,7 @@ Example:
   diptych run --out shards --units 0-99")]
 pub(crate) struct Run {
     /// The output folder.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// First and last unit, or one [default: all].
     #[arg(long, value_name = "A-B", value_parser = units)]
@@ -181,7 +214,7 @@ pub(crate) struct Run {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Finish {
     /// The output folder.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
     /// Does not wait until files are on the disk.
     #[arg(long)]
@@ -197,6 +230,40 @@ pub(crate) struct Formats {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
+}
+
+/// Prints what a shell needs to complete the command's words.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych completions bash > ~/.local/share/bash-completion/completions/diptych
+  diptych completions zsh > ~/.zfunc/_diptych
+  diptych completions fish > ~/.config/fish/completions/diptych.fish")]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+
+    Powershell,
+    Zsh,
+}
+
+/// Prints the manual page of the command, or of one of its verbs.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  diptych man | man -l -
+  diptych man convert > diptych-convert.1")]
+pub(crate) struct Man {
+    /// The verb to tell about.
+    pub(crate) verb: Option<String>,
 }
 
 fn shard_size(text: &str) -> Result<u64, String> {

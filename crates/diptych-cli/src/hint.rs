@@ -16,8 +16,8 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
 fn of_engine(error: &EngineError) -> Option<String> {
     Some(match error {
         EngineError::Detect(DetectError::None(unknown)) => match unknown.within.first() {
-            Some((folder, _)) => {
-                let folder = visible(folder);
+            Some(within) => {
+                let folder = visible(&within.folder);
                 format!("give the folder of the release itself: {}/{folder}", unknown.path)
             }
             None => {

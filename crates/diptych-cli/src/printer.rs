@@ -40,6 +40,11 @@ impl Printer {
         Self { level, state: Mutex::default() }
     }
 
+    /// Whether everything is to be told.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.level == Level::Verbose
+    }
+
     /// A line of talk.
     pub(crate) fn say(&self, line: &str) {
         if self.level >= Level::Normal {
@@ -174,8 +179,16 @@ impl Observer for Printer {
 /// # Errors
 /// Those of standard output.
 pub(crate) fn data(text: &str) -> anyhow::Result<()> {
+    data_bytes(text.as_bytes())
+}
+
+/// Prints data that are ready as bytes.
+///
+/// # Errors
+/// Those of standard output.
+pub(crate) fn data_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
@@ -210,8 +223,27 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{bytes} bytes")
 }
 
+/// A number with its thousands apart: `1,099,964`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn thousands_stand_apart() {
+        let all = [0, 999, 1_000, 1_099_964].map(super::grouped);
+        assert_eq!(all, ["0", "999", "1,000", "1,099,964"]);
+    }
+
     #[test]
     fn json_stays_the_same_json() {
         let value = serde_json::json!({"a": "x\u{9b}31m\u{202e}\u{e0041}\u{1b}\n", "b": ["移"]});

@@ -124,6 +124,7 @@ fn json_says_its_version() {
         "convert GOOD --to webdataset --out OUT --json --no-sync",
         "formats --json",
         "formats webdataset --json",
+        "inspect GOOD --json",
     ];
     let mut without = Vec::new();
     for command in lines {
@@ -204,8 +205,30 @@ fn a_dry_run_tells_the_free_space_of_the_outputs_disk() {
 }
 
 #[test]
+fn the_grid_of_masks_is_part_of_what_was_asked_for() {
+    let (_dir, out) = place();
+    let plan = "plan GOOD --to webdataset --out OUT --no-sync";
+    let convert = "convert GOOD --to webdataset --out OUT --no-sync";
+    assert_eq!(line(&format!("{plan} --mask-grid source"), &out).code, Some(0));
+    let refused = line(&format!("{convert} --mask-grid released"), &out);
+    assert_eq!(refused.code, Some(1));
+    let said = "--mask-grid was source and is released";
+    assert!(refused.stderr.contains(said), "{refused:?}");
+    assert_eq!(line(&format!("{convert} --mask-grid source"), &out).code, Some(0));
+    let asked_for = |out: &Path| {
+        let report = fs::read(out.join("report.json")).unwrap();
+        let report: Value = serde_json::from_slice(&report).unwrap();
+        (report["options"]["mask_grid"].clone(), report["total"]["written"].clone())
+    };
+    assert_eq!(asked_for(&out), (json!("source"), json!(24)));
+    let (_dir, out) = place();
+    assert_eq!(line(convert, &out).code, Some(0));
+    assert_eq!(asked_for(&out), (json!("released"), json!(24)));
+}
+
+#[test]
 fn help_has_examples() {
-    for verb in ["convert", "index", "plan", "run"] {
+    for verb in ["inspect", "convert", "index", "plan", "run", "completions", "man"] {
         for help in ["--help", "-h"] {
             let ran = run([verb, help]);
             assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{verb}");
@@ -241,6 +264,8 @@ fn what_cannot_be_asked_for_ends_with_2_and_touches_nothing() {
         (&format!("{convert} --limit -1"), "-1", ""),
         (&format!("{convert} --jobs 0"), "--jobs", ""),
         (&format!("{convert} --probe some"), "none, header", ""),
+        (&format!("{convert} --mask-grid target"), "released, source", ""),
+        ("index GOOD --out OUT --mask-grid source", "--mask-grid", ""),
         (&format!("{convert} --quiet --verbose"), "cannot be used with", ""),
         (&format!("{convert} --nosuch"), "--nosuch", ""),
         ("convert GOOD --out OUT", "--to", ""),
@@ -249,6 +274,9 @@ fn what_cannot_be_asked_for_ends_with_2_and_touches_nothing() {
         ("run --out OUT --units a-b", "`a` is no unit", ""),
         ("run --out OUT --root nonsense", "not LABEL=DIR", ""),
         ("formats nosuch", "no format `nosuch`", ""),
+        ("inspect", "SRC", ""),
+        ("inspect GOOD --from nosuch", "that can be read", formats),
+        ("inspect GOOD -o webdataset.key=1", "is for a format that takes no", options),
         ("nosuch", "unrecognized subcommand", ""),
     ];
     for (command, said, hint) in cases {
@@ -332,17 +360,25 @@ fn a_failure_leaves_an_empty_folder_as_it_was() {
 #[test]
 fn a_reader_that_stops_reading_is_a_quiet_end() {
     let (_dir, out) = place();
-    let dry_run = ["--dry-run", "--json"];
-    let mut commands = [diptych(), diptych(), diptych(), convert(&good_release(), &out)].map(Some);
-    let arguments = [&["formats"][..], &["formats", "--json"], &["--help"], &dry_run];
-    for (command, arguments) in commands.iter_mut().zip(arguments) {
+    let of = |arguments: &[&str]| {
+        let mut command = diptych();
+        command.args(arguments);
+        command
+    };
+    let mut dry_run = convert(&good_release(), &out);
+    dry_run.args(["--dry-run", "--json"]);
+    let mut inspect = of(&["inspect"]);
+    inspect.arg(good_release());
+    let verbs = [&["formats"][..], &["formats", "--json"], &["--help"], &["man"]];
+    for mut command in
+        verbs.map(of).into_iter().chain([dry_run, inspect, of(&["completions", "zsh"])])
+    {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = command.take().unwrap();
-        let child = command.args(arguments).stdout(writer).stderr(Stdio::piped()).spawn();
+        let child = command.stdout(writer).stderr(Stdio::piped()).spawn();
         let output = child.unwrap().wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{arguments:?}");
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{command:?}");
     }
 }
 

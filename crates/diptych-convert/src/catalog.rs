@@ -28,6 +28,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{DamagedBy, EngineError};
@@ -295,9 +296,30 @@ impl Write for StagedWrite {
     }
 }
 
+/// Columns whose values are nearly all different: looking each up in a dictionary costs time and
+/// memory, and gains nothing.
+const UNIQUE: [&str; 11] = [
+    "pair_id",
+    "native",
+    "source.name",
+    "source.address.offset",
+    "source.address.length",
+    "target.name",
+    "target.address.offset",
+    "target.address.length",
+    "mask.parts.list.item.picture.name",
+    "mask.parts.list.item.picture.address.offset",
+    "mask.parts.list.item.picture.address.length",
+];
+
 /// How our own working Parquet is written: small, and the same bytes everywhere.
 pub(crate) fn properties() -> WriterProperties {
-    WriterProperties::builder()
+    let unique =
+        UNIQUE.map(|column| ColumnPath::new(column.split('.').map(str::to_owned).collect()));
+    let builder = unique.into_iter().fold(WriterProperties::builder(), |builder, column| {
+        builder.set_column_dictionary_enabled(column, false)
+    });
+    builder
         .set_compression(Compression::SNAPPY)
         .set_created_by(crate::GENERATOR.to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -512,6 +534,16 @@ mod tests {
         assert!(reader.metadata().num_row_groups() > 1);
         assert_eq!(reader.metadata().file_metadata().num_rows(), 40);
         assert!(batch_size(reader.metadata()) <= 2);
+    }
+
+    #[test]
+    fn columns_without_a_dictionary_are_columns() {
+        let schema = parquet::arrow::ArrowSchemaConverter::new().convert(&catalog_schema());
+        let schema = schema.unwrap();
+        let paths: Vec<_> = schema.columns().iter().map(|column| column.path().string()).collect();
+        for column in UNIQUE {
+            assert!(paths.iter().any(|path| path == column), "{column} is not in {paths:?}");
+        }
     }
 
     #[test]

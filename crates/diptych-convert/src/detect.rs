@@ -10,11 +10,14 @@ use diptych_storage::tree::Subtree;
 use serde::Serialize;
 
 /// Folders of an unknown tree that are looked into for a release of their own.
-const FOLDERS: usize = 64;
+const FOLDERS: usize = 1_000;
 /// How far down they are.
 const DEPTH: usize = 3;
 /// Endings of files that are told of an unknown tree.
 const ENDINGS: usize = 5;
+
+/// Things that come near a format, and folders, that a message tells.
+const SOME: usize = 5;
 
 /// Why a source's format cannot be told.
 #[derive(Debug, thiserror::Error)]
@@ -44,14 +47,34 @@ pub struct Unknown {
     pub path: String,
     /// Files in it, hidden ones left out.
     pub files: u64,
-    /// The endings that most files have, and how many have them; most first.
-    pub endings: Vec<(String, u64)>,
+    /// The endings that most files have; most first.
+    pub endings: Vec<Ending>,
     /// What is there that is no file to be read: downloads that were not ended, broken links.
     pub odd: u64,
     /// What each format looked for, the one that came nearest first.
     pub tried: Vec<Tried>,
-    /// Folders in it that are in a format, and the format.
-    pub within: Vec<(String, &'static str)>,
+    /// Folders in it that are in a format.
+    pub within: Vec<Within>,
+    /// Whether there are folders that were not looked into: too many, or too far down.
+    pub more_folders: bool,
+}
+
+/// Files with one ending.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ending {
+    /// With its point, in lower case; `without an ending` for those that have none.
+    pub ending: String,
+    /// How many files have it.
+    pub files: u64,
+}
+
+/// A folder in a folder that is in no format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Within {
+    /// Its path from there.
+    pub folder: String,
+    /// The format that it is in.
+    pub format: &'static str,
 }
 
 /// What a format looked for and did not find.
@@ -71,9 +94,11 @@ impl fmt::Display for Unknown {
         if self.files == 0 {
             f.write_str(": there is no file in it")?;
         } else {
-            let s = if self.files == 1 { "" } else { "s" };
-            write!(f, ": there are {} file{s} in it", self.files)?;
-            let ending = |(ending, count): &(String, u64)| format!("{count} {ending}");
+            match self.files {
+                1 => f.write_str(": there is 1 file in it")?,
+                files => write!(f, ": there are {files} files in it")?,
+            }
+            let ending = |Ending { ending, files }: &Ending| format!("{files} {ending}");
             let endings: Vec<_> = self.endings.iter().map(ending).collect();
             write!(f, " ({})", endings.join(", "))?;
         }
@@ -85,13 +110,23 @@ impl fmt::Display for Unknown {
         }
         match self.tried.first().filter(|tried| !tried.near.is_empty()) {
             Some(Tried { format, near, .. }) => {
-                write!(f, "\n  nearest is {format}: there is {}", near.join("; "))?;
+                let some: Vec<_> = near.iter().take(SOME).map(String::as_str).collect();
+                write!(f, "\n  nearest is {format}: there is {}", some.join("; "))?;
             }
-            None => f.write_str("\n  nothing in it comes near any of them")?,
+            None if self.within.is_empty() => {
+                f.write_str("\n  nothing in it comes near any of them")?;
+            }
+            None => {}
         }
-        for (folder, format) in &self.within {
+        for Within { folder, format } in self.within.iter().take(SOME) {
             let folder = printable(folder.as_bytes());
             write!(f, "\n  the folder {folder} in it is {format}")?;
+        }
+        if let Some(more @ 1..) = self.within.len().checked_sub(SOME) {
+            write!(f, "\n  and {more} more")?;
+        }
+        if self.more_folders {
+            f.write_str("\n  not all of its folders were looked into")?;
         }
         Ok(())
     }
@@ -141,6 +176,7 @@ fn unknown(
     };
     let mut tried: Vec<_> = said.into_iter().map(tried).collect();
     tried.sort_by_key(|tried| std::cmp::Reverse(tried.near.len()));
+    let (within, more_folders) = within(formats, tree);
     let mut endings: BTreeMap<String, u64> = BTreeMap::new();
     for entry in tree.list() {
         let ending = match entry.path.file_name().rsplit_once('.') {
@@ -151,8 +187,9 @@ fn unknown(
         };
         *endings.entry(ending).or_default() += 1;
     }
-    let mut endings: Vec<_> = endings.into_iter().collect();
-    endings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let ending = |(ending, files)| Ending { ending, files };
+    let mut endings: Vec<_> = endings.into_iter().map(ending).collect();
+    endings.sort_by_key(|ending| std::cmp::Reverse(ending.files));
     endings.truncate(ENDINGS);
     Unknown {
         path: path.to_owned(),
@@ -160,35 +197,45 @@ fn unknown(
         endings,
         odd: tree.oddities().len() as u64,
         tried,
-        within: within(formats, tree),
+        within,
+        more_folders,
     }
 }
 
-/// Folders of the tree that are in a format: a release below the folder that was given.
-fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> Vec<(String, &'static str)> {
+/// Folders of the tree that are in a format: a release below the folder that was given. And whether
+/// there are folders that were not looked into.
+fn within(formats: &[&dyn Format], tree: &dyn ReadTree) -> (Vec<Within>, bool) {
+    // The shortest paths come first: what lies in a release is part of it.
     let mut folders = BTreeSet::new();
+    let mut more = false;
     for entry in tree.list() {
-        let ends = entry.path.as_str().match_indices('/').map(|(end, _)| end).take(DEPTH);
-        folders.extend(ends.filter_map(|end| Some((end, entry.path.as_str().get(..end)?))));
+        let path = entry.path.as_str();
+        for (depth, (end, _)) in path.match_indices('/').enumerate() {
+            if depth >= DEPTH {
+                more = true;
+                break;
+            }
+            folders.extend(path.get(..end).map(|folder| (depth, folder)));
+        }
         while folders.len() > FOLDERS {
             folders.pop_last();
+            more = true;
         }
     }
-    let mut found: Vec<(String, &'static str)> = Vec::new();
-    // The shortest paths come first: what lies in a release is part of it.
+    let mut found: Vec<Within> = Vec::new();
     for (_, folder) in folders {
-        let inside = |(of, _): &(String, _)| {
-            folder.strip_prefix(of.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        let inside = |of: &Within| {
+            folder.strip_prefix(of.folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
         if found.iter().any(inside) {
             continue;
         }
         let sub = Subtree::new(tree, folder);
         if let Some(format) = sure(formats, &sub) {
-            found.push((folder.to_owned(), format));
+            found.push(Within { folder: folder.to_owned(), format });
         }
     }
-    found
+    (found, more)
 }
 
 /// The format that is surest of a tree, where one is surer than that it could be.

@@ -290,6 +290,7 @@ impl Engine {
             shard_size: request.shard_size,
             strict: request.strict,
             probe: request.probe == Probe::Header,
+            mask_grid: request.mask_grid,
         };
         Ok(Prepared { writer, sources, terms })
     }

@@ -306,6 +306,7 @@ fn oddities(source: &OpenSource) -> Vec<Notice> {
         let (kind, detail) = match oddity.kind {
             OddityKind::Unfinished => ("unfinished_download", "a download that was not ended"),
             OddityKind::BrokenLink => ("broken_link", "a link to something that is not there"),
+            OddityKind::Repeated => ("repeated_folder", "a link to a folder that is read already"),
             OddityKind::Loop => ("folder_loop", "a folder within itself, through a link"),
             OddityKind::UnreadableFolder => ("unreadable_folder", "a folder that cannot be read"),
             OddityKind::TooDeep => ("folder_too_deep", "a folder too far down; not looked into"),

@@ -4,25 +4,31 @@
 mod counts;
 mod survey;
 
-use diptych_format::{Facet, Notice, Part, Tally};
-use diptych_storage::ReadTree;
-use rayon::prelude::*;
-use serde::Serialize;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-pub use counts::{Counts, Lengths, Spread};
+use diptych_format::{Edit, Notice, Part, Place, Published, Rejection, Tally};
+use diptych_schema::EditPair;
+use diptych_storage::ReadTree;
+use rayon::prelude::*;
+use serde::Serialize;
+
+pub use counts::{Counts, LARGEST, Lengths, Spread};
 pub use survey::{Gathered, Pictures, Problem, Scores, Sizes, Survey};
 
 use crate::error::EngineError;
 use crate::index::{IndexJob, open_reader, read_edits, release_notices};
 use crate::observe::Event;
+use crate::plan::id_digest;
 use crate::report::Books;
 use crate::source::OpenSource;
 
 /// What was found of a release.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
+    /// What places in it are named by.
+    pub label: String,
     /// The folder that was read: of a download cache, the revision's.
     pub root: PathBuf,
     /// The format's name.
@@ -49,7 +55,7 @@ pub struct Inspection {
     pub datasets: Vec<DatasetRead>,
     /// How many pairs of a kind the authors published.
     pub published: Vec<PublishedPairs>,
-    /// What is in the pairs.
+    /// What is in the pairs; of those that repeat an id as well.
     pub survey: Survey,
     /// What is wrong with the edits that are no pairs; what most have first.
     pub problems: Vec<Problem>,
@@ -86,14 +92,61 @@ pub struct PublishedPairs {
 }
 
 /// What was found in a partition, or in several.
-#[derive(Default)]
 struct Found {
     survey: Survey,
     problems: survey::Problems,
     books: Books,
+    /// The ids of a partition's pairs, with dataset and subset of each.
+    ids: Vec<Id>,
+}
+
+struct Id {
+    pair_id: String,
+    dataset: String,
+    subset: Option<String>,
 }
 
 impl Found {
+    fn new(published: &'static [Published]) -> Self {
+        let (problems, books) = (survey::Problems::default(), Books::default());
+        Self { survey: Survey::of(published), problems, books, ids: Vec::new() }
+    }
+
+    fn add(&mut self, edit: Edit) {
+        self.books.count(&edit);
+        match edit {
+            Edit::Pair(pair) => {
+                self.survey.add(&pair);
+                let EditPair { pair_id, dataset, subset, .. } = *pair;
+                self.ids.push(Id { pair_id, dataset, subset });
+            }
+            Edit::Rejected(rejection) => self.problems.add(*rejection),
+        }
+    }
+
+    /// Rejects pairs whose id was there before, as a plan would. `seen` holds what stands for the
+    /// ids, which come in the order of the release.
+    fn reject_repeats(&mut self, at: &Place, seen: &mut HashSet<u64>) {
+        for Id { pair_id, dataset, subset } in std::mem::take(&mut self.ids) {
+            // Half of what a plan compares, to hold half as much: of a million ids, two agree by
+            // chance in one of thirty million releases.
+            if seen.insert((id_digest(&pair_id) >> 64) as u64) {
+                continue;
+            }
+            let rejection = Rejection {
+                kind: "duplicate_pair_id".to_owned(),
+                cause: "a pair with this id was read before; the first one stays".to_owned(),
+                at: at.clone(),
+                dataset,
+                subset,
+                pair_id: Some(pair_id),
+                native: None,
+            };
+            self.books.reject(&rejection);
+            self.problems.add(rejection);
+        }
+    }
+
     fn merge(&mut self, next: Self) {
         self.survey.merge(&next.survey);
         self.problems.merge(next.problems);
@@ -101,8 +154,8 @@ impl Found {
     }
 }
 
-/// Partitions that are read before what was found in them is put together.
-const PARTITIONS: usize = 256;
+/// Partitions for each thread that are read before what was found in them is put together.
+const PARTITIONS: usize = 8;
 
 /// Reads a whole release and says what it is.
 pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspection, EngineError> {
@@ -110,49 +163,44 @@ pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspect
     let count = reader.partitions().len();
     job.observer.event(Event::Indexing { partitions: count });
     let stop = AtomicBool::new(false);
+    let published = source.about().published;
     let read = |partition: &usize| {
-        let mut found = Found::default();
+        let mut found = Found::new(published);
         read_edits(job, source, reader.as_ref(), *partition, &stop, &mut |edit| {
-            found.books.count(&edit);
-            match edit {
-                diptych_format::Edit::Pair(pair) => found.survey.add(&pair),
-                diptych_format::Edit::Rejected(rejection) => found.problems.add(*rejection),
-            }
+            found.add(edit);
             Ok(())
         })?;
         Ok::<_, EngineError>(found)
     };
     let pool = crate::run::pool(job.jobs, count)?;
     let mut tally = Tally::default();
-    let mut all = Found::default();
+    let mut all = Found::new(published);
+    let mut seen = HashSet::new();
     let partitions: Vec<usize> = (0..count).collect();
-    for some in partitions.chunks(PARTITIONS) {
+    for some in partitions.chunks(PARTITIONS * job.jobs.get()) {
         // In the order of the partitions, so that the same is found whatever the number of
         // threads.
         let found: Vec<_> = pool.install(|| some.par_iter().map(read).collect());
-        for found in found {
-            let found = found?;
+        for (partition, found) in some.iter().zip(found) {
+            let mut found = found?;
             let book = found.books.total();
             tally.edits.push(book.read);
             tally.pairs.push(book.read - book.rejections());
+            let name = reader.partitions().get(*partition);
+            found.reject_repeats(&Place { file: name.cloned(), ..source.place() }, &mut seen);
             all.merge(found);
         }
     }
-    let Found { survey, problems, books } = all;
+    let Found { survey, problems, books, .. } = all;
     let (problems, problems_not_listed) = problems.most_first();
     let about = source.about();
     let total = books.total();
-    let published = about.published.iter().map(|of| {
-        let (column, counts) = match of.facet {
-            Facet::EditType => ("edit_type", &survey.edit_types),
-            Facet::Language => ("language", &survey.languages),
-            Facet::Subset => ("subset", &survey.subsets),
-            Facet::Editor => ("editor", &survey.editors),
-        };
-        let (value, published) = (of.value, of.pairs);
-        PublishedPairs { column, value, here: counts.of(value), published }
+    let published = published.iter().map(|of| {
+        let (column, value, published) = (of.facet.column(), of.value, of.pairs);
+        PublishedPairs { column, value, here: survey.facet(of.facet).of(value), published }
     });
     Ok(Inspection {
+        label: source.terms.label.clone(),
         root: source.tree.root().to_path_buf(),
         format: about.name,
         title: about.title,

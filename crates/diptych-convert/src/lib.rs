@@ -35,7 +35,7 @@ pub mod work;
 pub use engine::{DryRun, Engine, Indexed, Outcome, RunRequest};
 pub use error::EngineError;
 pub use observe::{Event, Observer, Silent};
-pub use request::{Request, SourceRequest};
+pub use request::{MaskGrid, Request, SourceRequest};
 
 /// Name and version of this program, as outputs state it.
 pub const GENERATOR: &str = concat!("diptych ", env!("CARGO_PKG_VERSION"));

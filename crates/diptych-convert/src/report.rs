@@ -6,7 +6,7 @@ use diptych_format::{Edit, Notice, Rejection};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-use crate::request::{OptionValues, SourceTerms, Terms};
+use crate::request::{MaskGrid, OptionValues, SourceTerms, Terms};
 
 /// The version of the report's shape. It rises when a key is removed or changes its meaning.
 pub const REPORT_VERSION: u32 = 1;
@@ -173,6 +173,9 @@ pub struct ReportOptions {
     pub shard_size: u64,
     /// Whether pictures' headers were looked at while reading.
     pub probe: bool,
+    /// `--mask-grid`. Reports from before it could be asked for do not say it.
+    #[serde(default)]
+    pub mask_grid: MaskGrid,
     /// Options of the format written.
     pub format: OptionValues,
 }
@@ -224,6 +227,7 @@ impl ReportOptions {
             limit: terms.limit,
             shard_size: terms.shard_size,
             probe: terms.probe,
+            mask_grid: terms.mask_grid,
             format: terms.options.clone(),
         }
     }

@@ -18,6 +18,30 @@ pub struct SourceRequest {
     pub from: Option<String>,
 }
 
+/// The pixel grid that masks are written on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MaskGrid {
+    /// The one that a mask has in its release.
+    #[default]
+    #[serde(rename = "released")]
+    AsReleased,
+    /// That of the pair's source picture. A mask with another is brought to it by its nearest
+    /// pixels.
+    #[serde(rename = "source")]
+    Source,
+}
+
+impl MaskGrid {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::AsReleased => "released",
+            Self::Source => "source",
+        }
+    }
+}
+
 /// A conversion.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -43,6 +67,8 @@ pub struct Request {
     pub limits: Limits,
     /// Whether pictures' headers are looked at while reading.
     pub probe: Probe,
+    /// The grid that masks are written on.
+    pub mask_grid: MaskGrid,
 }
 
 impl Request {
@@ -64,6 +90,7 @@ impl Request {
             durable: true,
             limits: Limits::DEFAULT,
             probe: Probe::Header,
+            mask_grid: MaskGrid::AsReleased,
         }
     }
 }
@@ -97,6 +124,9 @@ pub struct Terms {
     pub strict: bool,
     /// Whether headers are looked at while reading.
     pub probe: bool,
+    /// The grid that masks are written on. Files from before it could be asked for do not say it.
+    #[serde(default)]
+    pub mask_grid: MaskGrid,
 }
 
 /// A source, as far as it decides the bytes of an output.
@@ -133,6 +163,36 @@ impl Terms {
         compare("--shard-size", earlier.shard_size.to_string(), self.shard_size.to_string());
         compare("--strict", earlier.strict.to_string(), self.strict.to_string());
         compare("--probe", earlier.probe.to_string(), self.probe.to_string());
+        let grid = |terms: &Self| terms.mask_grid.word().to_owned();
+        compare("--mask-grid", grid(earlier), grid(self));
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_from_before_masks_had_a_choice_are_read() {
+        let terms = |mask_grid| Terms {
+            generator: "diptych 0".to_owned(),
+            sources: Vec::new(),
+            to: "a".to_owned(),
+            options: OptionValues::new(),
+            limit: None,
+            shard_size: 1,
+            strict: false,
+            probe: true,
+            mask_grid,
+        };
+        for grid in [MaskGrid::AsReleased, MaskGrid::Source] {
+            let mut json = serde_json::to_value(terms(grid)).unwrap();
+            assert_eq!(serde_json::from_value::<Terms>(json.clone()).unwrap(), terms(grid));
+            let word = json.as_object_mut().unwrap().remove("mask_grid").unwrap();
+            assert_eq!(word, grid.word());
+            let earlier: Terms = serde_json::from_value(json).unwrap();
+            assert_eq!(earlier, terms(MaskGrid::AsReleased));
+        }
     }
 }

@@ -184,7 +184,8 @@ fn write_unit(
     plan: &UnitPlan,
     folder: &str,
 ) -> Result<Receipt, EngineError> {
-    let stage = Stage { sources: job.sources, limits: job.limits };
+    let mask_grid = job.plan.terms.mask_grid;
+    let stage = Stage { sources: job.sources, limits: job.limits, mask_grid };
     let rejections = work::path(&format!("{folder}/{REJECTIONS}"))?;
     let mut rejections = RejectionLines::new(job.out, rejections);
     let mut output = UnitFolder { out: job.out, folder: folder.to_owned() };

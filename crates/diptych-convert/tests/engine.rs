@@ -7,9 +7,7 @@ use std::path::Path;
 use diptych_convert::catalog::Catalog;
 use diptych_convert::{Engine, EngineError, Request, RunRequest, Silent};
 use diptych_format::{Edit, Format, FormatError};
-use diptych_schema::{
-    Address, Combine, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, Picture, Split,
-};
+use diptych_schema::{Address, EditPair, Picture, Split};
 use support::{
     Bench, Toy, ToyForEvaluation, UNHELD, convert, edit, files, pair, picture, png, rejected,
 };
@@ -174,46 +172,6 @@ fn where_nothing_is_written_there_is_a_report_and_no_files() {
     assert_eq!((report.total.read, report.total.written), (1, 0));
     let found: Vec<_> = files(&bench.out()).into_keys().collect();
     assert_eq!(found, ["rejections.jsonl"]);
-}
-
-fn masks() -> Vec<Vec<Edit>> {
-    let mask = |id: &str, edited, parts: Vec<Vec<u8>>| {
-        let part = |bytes| MaskPart::Picture(picture("m.png", bytes));
-        let mask = Mask {
-            parts: parts.into_iter().map(part).collect(),
-            combine: Combine::Union,
-            edited,
-            grid: Grid::Source,
-            origin: MaskOrigin::Release,
-        };
-        edit(EditPair { mask: Some(mask), ..pair(id) })
-    };
-    let whole = png(4, 3, 255);
-    let cut = whole.iter().copied().take(whole.len() - 20).collect();
-    vec![vec![
-        mask("toy:as-it-is", Edited::White, vec![whole.clone()]),
-        mask("toy:turned", Edited::Black, vec![png(4, 3, 0)]),
-        mask("toy:united", Edited::White, vec![png(4, 3, 0), whole.clone()]),
-        mask("toy:other-sizes", Edited::White, vec![png(4, 3, 0), png(3, 3, 0)]),
-        mask("toy:broken", Edited::Black, vec![cut]),
-        mask("toy:no-parts", Edited::White, vec![]),
-    ]]
-}
-
-#[test]
-fn masks_come_in_their_one_form() {
-    let bench = Bench::new();
-    let report = convert(&[&Toy(masks)], &bench.request()).unwrap().report;
-    let kinds: Vec<_> = report.total.rejected.keys().map(String::as_str).collect();
-    assert_eq!(kinds, ["broken_mask", "mask_sizes_differ", "unsupported_mask"]);
-    let found = files(&bench.out());
-    let masks: Vec<_> =
-        found["train-0"].lines().map(|line| line.split(' ').next_back().unwrap()).collect();
-    let as_it_is = png(4, 3, 255).len();
-    assert_eq!(masks[0], format!("mask:png:4x3:{as_it_is}"));
-    // The other two mean the same and are made by us: the same bytes.
-    assert_eq!(masks[1], masks[2]);
-    assert_eq!(masks.len(), 3);
 }
 
 fn benchmark() -> Vec<Vec<Edit>> {

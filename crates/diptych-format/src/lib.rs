@@ -80,6 +80,19 @@ pub enum Facet {
     Editor,
 }
 
+impl Facet {
+    /// The column of the schema.
+    #[must_use]
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::EditType => "edit_type",
+            Self::Language => "language",
+            Self::Subset => "subset",
+            Self::Editor => "editor",
+        }
+    }
+}
+
 /// How many pairs of a kind the authors published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {

@@ -168,7 +168,7 @@ struct PicturesRecord<'a> {
 struct PictureRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
-    name: &'a str,
+    name: Option<&'a str>,
     width: u32,
     height: u32,
 }
@@ -287,7 +287,7 @@ impl<'a> Record<'a> {
         let mut finite = Finite::default();
         let picture = |role: &str, picture: &'a WrittenPicture| PictureRecord {
             part: with_part.then(|| part_of(role, picture)),
-            name: &picture.name,
+            name: picture.name.as_deref(),
             width: picture.width,
             height: picture.height,
         };

@@ -67,8 +67,8 @@ impl Payload {
 /// A picture about to be written: type and size are known, from its bytes.
 #[derive(Clone)]
 pub struct WrittenPicture {
-    /// The path that the release gives it.
-    pub name: String,
+    /// The path that the release gives it; `None` for a mask made of run lengths alone.
+    pub name: Option<String>,
     /// What a reference is used for.
     pub role: Option<String>,
     /// The type.

@@ -7,7 +7,7 @@ use diptych_schema::Split;
 use diptych_storage::{ReadTree, RelPath};
 
 use crate::manifest::{MANIFEST, Manifest, manifest};
-use crate::shards::{Series, ShardName, series};
+use crate::shards::{Series, ShardName, chosen, series};
 
 /// Endings of metadata, the one to prefer first: the released one.
 const METADATA: [&str; 3] = [".jsonl.gz", ".jsonl", ".json"];
@@ -52,15 +52,28 @@ pub(crate) struct Shards {
 }
 
 impl Shards {
-    fn new(what: &'static str, by_manifest: Option<u64>, series: Option<&Series>) -> Self {
-        let missing = series.map(|series| (series, series.missing()));
+    /// Of `series`, or of one that the release has and this copy has nothing of: its shards begin
+    /// with `released`.
+    fn new(
+        what: &'static str,
+        by_manifest: Option<u64>,
+        series: Option<&Series>,
+        released: &str,
+    ) -> Self {
+        let all_missing = || {
+            let count = u32::try_from(by_manifest?).ok().filter(|count| *count > 0)?;
+            let example = ShardName::released(released, ".tar", count);
+            Some(Series { example, present: Vec::new() })
+        };
+        let none = if series.is_none() { all_missing() } else { None };
+        let missing = series.or(none.as_ref()).map(|series| (series, series.missing()));
         let missing = missing.filter(|(_, missing)| !missing.is_empty());
         Self {
             what,
             here: series.map_or(0, |series| series.present.len() as u64),
             by_names: series.map(|series| u64::from(series.example.count)),
             by_manifest,
-            missing: missing.map(|(series, missing)| series.missing_text(&missing)),
+            missing: missing.map(|(series, missing)| series.missing_names(&missing)),
         }
     }
 }
@@ -71,12 +84,12 @@ impl Layout {
         let manifest = match manifest(tree) {
             None => Manifest::default(),
             Some(Ok(manifest)) => manifest,
-            Some(Err(detail)) => {
-                let kind = "manifest_unreadable".to_owned();
-                notices.push(Notice { kind, at: Place::file(label, MANIFEST), detail });
-                Manifest::default()
-            }
+            Some(Err(error)) => Manifest { odd: vec![error], ..Manifest::default() },
         };
+        for odd in &manifest.odd {
+            let (kind, at) = ("manifest_unreadable".to_owned(), Place::file(label, MANIFEST));
+            notices.push(Notice { kind, at, detail: format!("not used: {odd}") });
+        }
         let mut archives = Vec::new();
         let mut loose = Vec::new();
         for entry in tree.list() {
@@ -113,14 +126,14 @@ impl Layout {
             }
             self.metadata.push(Metadata::new(first.as_str(), Some((*first).clone())));
         }
-        for series in
-            series(self.metadata.iter().map(|m| m.path.as_str()).collect::<Vec<_>>().into_iter())
-        {
-            for index in series.missing() {
-                // Its rows are not known: it stands for them, and is rejected as one edit.
-                self.metadata.push(Metadata::new(&series.example.sibling(index), None));
-            }
-        }
+        let missing: Vec<_> = self
+            .metadata_series()
+            .iter()
+            .filter_map(|alike| alike.first())
+            .flat_map(|series| series.missing().into_iter().map(|i| series.example.sibling(i)))
+            .collect();
+        // The rows of one are not known: it stands for them, and is rejected as one edit.
+        self.metadata.extend(missing.iter().map(|path| Metadata::new(path, None)));
         self.metadata.sort_by(|a, b| a.path.cmp(&b.path));
         // Ids made of file and row need files of different names.
         let mut files = BTreeMap::new();
@@ -136,6 +149,14 @@ impl Layout {
 
     /// Says which shards of the pictures are not there, and where names and manifest disagree.
     fn find_missing(&mut self, label: &str) {
+        let Manifest { num_source_shards, num_sample_shards, .. } = self.manifest;
+        let archives =
+            chosen(series(self.archives.iter().map(RelPath::as_str)), |word| match word {
+                "source" => num_source_shards,
+                "asset" => num_sample_shards,
+                _ => None,
+            });
+        let metadata = self.metadata_series();
         let mut notice = |kind: &str, file: String, detail: String| {
             self.notices.push(Notice {
                 kind: kind.to_owned(),
@@ -143,28 +164,43 @@ impl Layout {
                 detail,
             });
         };
-        let archives = series(self.archives.iter().map(RelPath::as_str));
-        for series in &archives {
+        let pattern = |name: &ShardName| format!("{}-*{}", name.series, name.ending);
+        for alike in metadata.iter().chain(&archives) {
+            let Some((first, others)) = alike.split_first() else { continue };
+            for other in others {
+                let (some, count) = (other.present.len(), other.example.count);
+                let detail = format!(
+                    "{some} of them are numbered as of {count}, the others as of {}",
+                    first.example.count
+                );
+                notice("other_series", pattern(&first.example), detail);
+            }
+        }
+        for series in archives.iter().filter_map(|alike| alike.first()) {
             let missing = series.missing();
             if !missing.is_empty() {
-                let file = format!("{}-*{}", series.example.series, series.example.ending);
-                notice("missing_shard", file, series.missing_text(&missing));
+                let (names, count) = (series.missing_names(&missing), series.example.count);
+                let detail = format!("{} of {count} are not there: {names}", missing.len());
+                notice("missing_shard", pattern(&series.example), detail);
             }
         }
         // Rows are called by any name; pictures only by these.
         let named = |word: &str| {
             let ends = |s: &&Series| s.example.word() == Some(word);
-            archives.iter().rfind(ends)
+            archives.iter().filter_map(|alike| alike.first()).rfind(ends)
         };
-        let there = self.metadata.iter().filter(|metadata| metadata.file.is_some());
-        let metadata = series(there.map(|metadata| metadata.path.as_str()));
-        let Manifest { num_source_shards, num_sample_shards, .. } = self.manifest;
-        self.shards = vec![
-            Shards::new("metadata shards", num_sample_shards, metadata.first()),
-            Shards::new("source shards", num_source_shards, named("source")),
-            Shards::new("asset shards", num_sample_shards, named("asset")),
-        ];
-        for Shards { what, by_names, by_manifest, .. } in &self.shards {
+        let shards = |what, word: &str, stated: Option<u64>| {
+            let released = format!("{word}_shards/{word}");
+            Shards::new(what, stated, named(word), &released)
+        };
+        let mut all = Vec::new();
+        // Rows whose files are not numbered are no shards of which some are missing.
+        if let Some(first) = metadata.iter().find_map(|alike| alike.first()) {
+            all.push(Shards::new("metadata shards", num_sample_shards, Some(first), ""));
+        }
+        all.push(shards("source shards", "source", num_source_shards));
+        all.push(shards("asset shards", "asset", num_sample_shards));
+        for Shards { what, by_names, by_manifest, .. } in &all {
             let Some(stated) = by_manifest else { continue };
             let detail = match by_names {
                 Some(found) if found == stated => continue,
@@ -175,6 +211,15 @@ impl Layout {
             };
             notice("manifest_mismatch", MANIFEST.to_owned(), detail);
         }
+        self.shards = all;
+    }
+
+    /// The series of metadata shards that are there; of those that are alike, the one that counts
+    /// comes first.
+    fn metadata_series(&self) -> Vec<Vec<Series>> {
+        let there = self.metadata.iter().filter(|metadata| metadata.file.is_some());
+        let series = series(there.map(|metadata| metadata.path.as_str()));
+        chosen(series, |_| self.manifest.num_sample_shards)
     }
 }
 
@@ -272,8 +317,8 @@ mod tests {
         let told = |shards: &Shards| format!("{}: {}", shards.what, shards.here);
         let shards: Vec<_> = layout.shards.iter().map(told).collect();
         assert_eq!(shards, ["metadata shards: 2", "source shards: 1", "asset shards: 0"]);
-        let of_metadata = "1 of 3 are not there: metadata/train-00001-of-00003.jsonl.gz";
-        assert_eq!(layout.shards[0].missing.as_deref(), Some(of_metadata));
+        let of_metadata = layout.shards[0].missing.as_deref();
+        assert_eq!(of_metadata, Some("metadata/train-00001-of-00003.jsonl.gz"));
         assert_eq!((layout.shards[2].by_names, layout.shards[2].by_manifest), (None, Some(4)));
     }
 
@@ -285,6 +330,6 @@ mod tests {
         assert_eq!(layout.metadata[0].split, None);
         let layout = Layout::of(&tree(&[("manifest.json", b"{")]), "L");
         assert_eq!(layout.notices[0].kind, "manifest_unreadable");
-        assert_eq!(layout.manifest, Manifest::default());
+        assert!(layout.notices[0].detail.starts_with("not used: it is no JSON: "));
     }
 }

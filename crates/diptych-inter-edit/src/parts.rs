@@ -5,8 +5,9 @@ use diptych_format::{Facet, Part, Published, Stated};
 use crate::layout::Shards;
 use crate::manifest::{MANIFEST, Manifest};
 
-/// Measured on the full download: shards of metadata, of sources and of assets.
-const SHARDS: [u64; 3] = [275, 245, 275];
+/// Measured on the full download.
+const SHARDS: [(&str, u64); 3] =
+    [("metadata shards", 275), ("source shards", 245), ("asset shards", 275)];
 /// Rows.
 const SAMPLES: u64 = 1_099_964;
 /// Pictures in the source shards.
@@ -35,28 +36,22 @@ pub(crate) fn parts(shards: &[Shards], manifest: &Manifest, found: &Found) -> Ve
     let by_manifest = |count| Stated { count, by: MANIFEST.to_owned() };
     let mut parts: Vec<_> = shards
         .iter()
-        .zip(SHARDS)
-        .map(|(shards, published)| {
+        .map(|shards| {
             let by_names = |count| Stated { count, by: "the names of the shards".to_owned() };
             Part {
                 name: shards.what.to_owned(),
                 here: shards.here,
                 stated: shards.by_manifest.map(by_manifest).or(shards.by_names.map(by_names)),
-                published: Some(published),
+                published: SHARDS.iter().find(|(what, _)| *what == shards.what).map(|(_, n)| *n),
                 missing: shards.missing.clone(),
             }
         })
         .collect();
-    let samples = manifest.num_samples;
     for (name, here, stated, published) in [
-        ("samples", found.rows, samples, SAMPLES),
+        ("samples", found.rows, manifest.num_samples, SAMPLES),
         ("source pictures", found.sources, manifest.num_unique_source_images, SOURCES),
-        (
-            "targets and masks",
-            found.assets,
-            samples.and_then(|samples| samples.checked_mul(2)),
-            2 * SAMPLES,
-        ),
+        // Not every copy has a mask for each sample, and the manifest does not count them.
+        ("targets and masks", found.assets, None, 2 * SAMPLES),
     ] {
         let (name, published) = (name.to_owned(), Some(published));
         parts.push(Part { name, here, stated: stated.map(by_manifest), published, missing: None });

@@ -1,6 +1,7 @@
 //! Rows and pictures into pairs.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::archives::{NotFound, PictureFault};
@@ -35,6 +36,8 @@ pub(crate) struct InterEditReader {
     pictures: Pictures,
     layout_notices: Vec<Notice>,
     row_notices: Mutex<BTreeSet<Notice>>,
+    /// Rows read of each file of metadata.
+    rows: Vec<AtomicU64>,
 }
 
 impl InterEditReader {
@@ -49,6 +52,7 @@ impl InterEditReader {
                 what: no_metadata(tree.as_ref()),
             });
         }
+        let rows = metadata.iter().map(|_| AtomicU64::new(0)).collect();
         Ok(Self {
             label: label.to_owned(),
             limits,
@@ -60,7 +64,28 @@ impl InterEditReader {
             pictures,
             layout_notices: notices,
             row_notices: Mutex::default(),
+            rows,
         })
+    }
+
+    /// The edit that stands for those of a metadata shard that is not there.
+    fn missing(&self, metadata: &Metadata) -> Edit {
+        let stated = metadata.shard.and_then(|shard| self.manifest.rows_of(shard));
+        let held = stated.map_or(String::new(), |rows| {
+            format!("; by the manifest it holds {rows} rows, which are not known and count as one")
+        });
+        rejected(Fault {
+            kind: "missing_metadata_shard",
+            cause: format!("the shard is not there{held}"),
+            at: Place::file(&self.label, &metadata.path),
+            pair_id: None,
+            native: None,
+        })
+    }
+
+    /// Rows read of all files of metadata.
+    fn rows(&self) -> u64 {
+        self.rows.iter().map(|rows| rows.load(Ordering::Relaxed)).sum()
     }
 
     /// How many members the manifest says that an archive holds.
@@ -84,12 +109,10 @@ impl InterEditReader {
             let (kind, at) = ("manifest_mismatch".to_owned(), Place::file(&self.label, file));
             notices.push(Notice { kind, at, detail });
         };
-        let per_shard = self.manifest.samples_per_shard;
-        for (metadata, rows) in self.metadata.iter().zip(&tally.edits) {
-            let stated = metadata.shard.zip(per_shard).and_then(|((index, count), each)| {
-                shard_holds(index, count, each, self.manifest.num_samples)
-            });
-            if let Some(stated) = stated.filter(|n| metadata.file.is_some() && n != rows) {
+        for (metadata, rows) in self.metadata.iter().zip(&self.rows) {
+            let rows = rows.load(Ordering::Relaxed);
+            let stated = metadata.shard.and_then(|shard| self.manifest.rows_of(shard));
+            if let Some(stated) = stated.filter(|n| metadata.file.is_some() && *n != rows) {
                 notice(&metadata.path, format!("{rows} rows, {stated} by the manifest"));
             }
         }
@@ -101,7 +124,7 @@ impl InterEditReader {
         }
         let whole = tally.edits.len() == self.metadata.len()
             && self.metadata.iter().all(|metadata| metadata.file.is_some());
-        let rows: u64 = tally.edits.iter().sum();
+        let rows = self.rows();
         if let Some(stated) = self.manifest.num_samples.filter(|n| whole && *n != rows) {
             notice(
                 MANIFEST,
@@ -140,15 +163,19 @@ impl Reader for InterEditReader {
             what: format!("there is no partition {partition}"),
         })?;
         let Some(path) = &metadata.file else {
-            return Ok(Box::new(MissingShard { reader: self, metadata, told: false }));
+            return Ok(Box::new(Once(Some(self.missing(metadata)))));
         };
         let read = |source| FormatError::Read {
             at: Box::new(Place::file(&self.label, &metadata.path)),
             source,
         };
         let file = self.tree.open(path).map_err(read)?;
+        if file.is_empty() {
+            return Ok(Box::new(Once(Some(empty(Place::file(&self.label, &metadata.path))))));
+        }
         let rows = Rows::open(file, &self.limits).map_err(read)?;
-        Ok(Box::new(MetadataRows { reader: self, metadata, rows, ended: false }))
+        let count = self.rows.get(partition);
+        Ok(Box::new(MetadataRows { reader: self, metadata, rows, count, ended: false }))
     }
 
     fn notices(&self, tally: &Tally) -> Vec<Notice> {
@@ -160,7 +187,7 @@ impl Reader for InterEditReader {
         notices
     }
 
-    fn parts(&self, tally: &Tally) -> Result<Vec<Part>, FormatError> {
+    fn parts(&self, _: &Tally) -> Result<Vec<Part>, FormatError> {
         self.pictures.look_into_all()?;
         let mut found = Found { rows: 0, sources: 0, assets: 0 };
         for (path, members) in self.pictures.members() {
@@ -170,42 +197,24 @@ impl Reader for InterEditReader {
                 _ => {}
             }
         }
-        // A shard that is not there is one edit that was read, and no row.
-        let there = self.metadata.iter().zip(&tally.edits).filter(|(of, _)| of.file.is_some());
-        found.rows = there.map(|(_, rows)| rows).sum();
+        found.rows = self.rows();
         Ok(parts(&self.shards, &self.manifest, &found))
     }
 }
 
-/// The edits of a metadata shard that is not there: nobody knows them, and it stands for them.
-struct MissingShard<'a> {
-    reader: &'a InterEditReader,
-    metadata: &'a Metadata,
-    told: bool,
+/// The edits of a file of metadata that has no rows: nobody knows them, and one stands for all.
+struct Once(Option<Edit>);
+
+impl Edits for Once {
+    fn next(&mut self) -> Result<Option<Edit>, FormatError> {
+        Ok(self.0.take())
+    }
 }
 
-impl Edits for MissingShard<'_> {
-    fn next(&mut self) -> Result<Option<Edit>, FormatError> {
-        if std::mem::replace(&mut self.told, true) {
-            return Ok(None);
-        }
-        let manifest = &self.reader.manifest;
-        let stated = self.metadata.shard.zip(manifest.samples_per_shard).and_then(
-            |((index, count), each)| shard_holds(index, count, each, manifest.num_samples),
-        );
-        let held = stated.map_or(String::new(), |rows| {
-            format!("; by the manifest it holds {rows} rows, which are not known and count as one")
-        });
-        Ok(Some(Edit::Rejected(Box::new(Rejection {
-            kind: "missing_metadata_shard".to_owned(),
-            cause: format!("the shard is not there{held}"),
-            at: Place::file(&self.reader.label, &self.metadata.path),
-            dataset: NAME.to_owned(),
-            subset: None,
-            pair_id: None,
-            native: None,
-        }))))
-    }
+/// A file of metadata without a byte: what a download that failed leaves.
+fn empty(at: Place) -> Edit {
+    let cause = "the file is empty: its rows are lost".to_owned();
+    rejected(Fault { kind: "cut_metadata", cause, at, pair_id: None, native: None })
 }
 
 /// The edits of a metadata file.
@@ -213,6 +222,8 @@ struct MetadataRows<'a> {
     reader: &'a InterEditReader,
     metadata: &'a Metadata,
     rows: Rows,
+    /// Where its rows are counted.
+    count: Option<&'a AtomicU64>,
     ended: bool,
 }
 
@@ -230,10 +241,14 @@ impl Edits for MetadataRows<'_> {
         if self.ended {
             return Ok(None);
         }
-        let Self { reader, metadata, rows, .. } = self;
+        let Self { reader, metadata, rows, count, .. } = self;
         let place = Place::file(&reader.label, &metadata.path);
         let read = |source| FormatError::Read { at: Box::new(place.clone()), source };
-        match rows.next_row().map_err(read)? {
+        let event = rows.next_row().map_err(read)?;
+        if let (Some(_), Some(count)) = (&event, count) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        match event {
             Some(RowEvent::Row(row)) => {
                 let at = Place { row: Some(row.number), offset: Some(row.offset), ..place.clone() };
                 Ok(Some(reader.edit(metadata, row.number, row.bytes, at)?))
@@ -350,7 +365,8 @@ impl InterEditReader {
             }
         };
         let pair_id = pair_id(metadata, row.id.as_deref(), number);
-        let native = native(String::from_utf8_lossy(bytes).trim());
+        // What was parsed as JSON is text.
+        let native = native(std::str::from_utf8(bytes).unwrap_or_default().trim());
         match self.pictures(&row) {
             Ok(pictures) => {
                 Ok(Edit::Pair(Box::new(pair(metadata, pair_id, row, pictures, native))))

@@ -43,6 +43,12 @@ impl ShardName {
         })
     }
 
+    /// A shard of a series, where none is there to take its name from.
+    pub(crate) fn released(series: &str, ending: &str, count: u32) -> Self {
+        let (series, ending) = (series.to_owned(), ending.to_owned());
+        Self { series, ending, count, index: 0, width: 5 }
+    }
+
     /// The last words before the number: `train`.
     pub(crate) fn word(&self) -> Option<&str> {
         self.series.rsplit('/').next()
@@ -74,6 +80,28 @@ pub(crate) fn series<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<Series> {
     found.into_values().collect()
 }
 
+/// Of series that differ in nothing but the number of their shards, the one that counts: that of
+/// the `stated` number, else the one of which most is there. Comes first; the others follow.
+pub(crate) fn chosen(
+    series: Vec<Series>,
+    stated: impl Fn(&str) -> Option<u64>,
+) -> Vec<Vec<Series>> {
+    let mut alike: BTreeMap<(String, String), Vec<Series>> = BTreeMap::new();
+    for series in series {
+        let ShardName { series: words, ending, .. } = &series.example;
+        alike.entry((words.clone(), ending.clone())).or_default().push(series);
+    }
+    let mut all: Vec<_> = alike.into_values().collect();
+    for of in &mut all {
+        of.sort_by_key(|series| {
+            let name = &series.example;
+            let is_stated = name.word().and_then(&stated) == Some(name.count.into());
+            std::cmp::Reverse((is_stated, series.present.len(), name.count))
+        });
+    }
+    all
+}
+
 impl Series {
     pub(crate) fn missing(&self) -> Vec<u32> {
         let mut present = self.present.clone();
@@ -81,8 +109,9 @@ impl Series {
         (0..self.example.count).filter(|index| present.binary_search(index).is_err()).collect()
     }
 
-    /// What is missing, as text: each name, or the first and last of many that follow each other.
-    pub(crate) fn missing_text(&self, missing: &[u32]) -> String {
+    /// Names of those that are missing: each, or the first and last of many that follow each
+    /// other.
+    pub(crate) fn missing_names(&self, missing: &[u32]) -> String {
         let runs = runs(missing);
         let run = |&(first, last): &(u32, u32)| match last - first {
             0 => self.example.sibling(first),
@@ -90,12 +119,7 @@ impl Series {
         };
         let listed: Vec<_> = runs.iter().take(20).map(run).collect();
         let more = if runs.len() > 20 { ", ..." } else { "" };
-        format!(
-            "{} of {} are not there: {}{more}",
-            missing.len(),
-            self.example.count,
-            listed.join(", ")
-        )
+        format!("{}{more}", listed.join(", "))
     }
 }
 
@@ -129,6 +153,20 @@ mod tests {
         ] {
             assert_eq!(ShardName::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn of_series_that_are_alike_one_counts() {
+        let names =
+            ["a-0-of-3.tar", "a-1-of-3.tar", "a-0-of-2.tar", "a-0-of-2.zip", "b-1-of-9.tar"];
+        let counts = |stated: Option<u64>| {
+            let of = chosen(series(names.into_iter()), |word| stated.filter(|_| word == "a"));
+            let count = |series: &Series| series.example.count;
+            of.iter().map(|all| all.iter().map(count).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(None), [vec![3, 2], vec![2], vec![9]]);
+        assert_eq!(counts(Some(2)), [vec![2, 3], vec![2], vec![9]]);
+        assert_eq!(counts(Some(5)), [vec![3, 2], vec![2], vec![9]]);
     }
 
     #[test]

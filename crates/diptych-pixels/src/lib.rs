@@ -2,13 +2,16 @@
 //!
 //! - [`probe`] tells what kind of picture bytes are and how large, from the bytes and never from
 //!   a name. Nothing is decoded.
-//! - [`mask`] decodes masks under limits and writes them as 8-bit grey PNG with 255 for edited.
+//! - [`run_length`] reads and writes the strings that stand for masks in place of pictures.
+//! - [`mask`] decodes masks under limits, unites their parts, brings them to another grid where
+//!   one is asked for, and writes them as 8-bit grey PNG with 255 for edited.
 //!
-//! Both take bytes or a function that reads them; where the bytes lie is not known here. No
+//! They take bytes or a function that reads them; where the bytes lie is not known here. No
 //! input, however made, makes them panic or hold more memory than they were allowed.
 
 pub mod mask;
 pub mod probe;
+pub mod run_length;
 
 pub use mask::{DecodeLimits, MaskError, is_normal_form, normalise};
 pub use probe::{Head, Probed, probe_at, probe_head};

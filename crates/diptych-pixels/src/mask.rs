@@ -14,30 +14,62 @@
 //! Alpha and transparent colours say nothing about the edit here and are not looked at; nor are
 //! gamma and colour profiles, which a mask has no use for.
 
+mod grid;
+mod reading;
+
 use std::io::Cursor;
 
 use diptych_schema::{Edited, MediaType};
-use png::{BitDepth, ColorType, DeflateCompression, Filter};
 
 use crate::probe;
-
-/// The value of an edited pixel in the written form.
-const EDITED: u8 = 255;
-
-/// The least brightness, of 255, that counts as bright.
-const BRIGHT: u8 = 128;
+use crate::run_length::{RunLengthError, RunLimits, Runs};
+use grid::{BYTES_OF_COLUMN, Grid, Sampling};
+use reading::{ADAM7, NoColour, Reading, WHOLE};
 
 /// Rows that decoding holds at a time: one here, and in the decoder what it has inflated and not
 /// yet dropped, in a buffer that grows by doubling.
 const ROWS_HELD: u64 = 16;
 
+/// What says which pixels are edited: all of a mask, or a share of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// The bytes of a picture.
+    Picture(&'a [u8]),
+    /// COCO run lengths (see [`crate::run_length`]).
+    RunLength {
+        /// The string.
+        counts: &'a [u8],
+        /// Width and height of its grid in pixels.
+        size: (u32, u32),
+    },
+}
+
+/// A mask in the written form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NormalMask {
+    /// The bytes of the PNG.
+    pub png: Vec<u8>,
+    /// Its width and height in pixels.
+    pub size: (u32, u32),
+    /// Width and height of the first part in pixels.
+    pub size_of_first: (u32, u32),
+    /// Pixels that run lengths ended before, in all parts together. No such part says that they
+    /// are edited.
+    pub padded: u64,
+}
+
+/// Parts that a mask may have: each costs a walk over the grid, and no release has more than a
+/// few.
+const PARTS: usize = 256;
+
 /// How much a mask may ask for when it is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
-    /// Pixels of one part.
+    /// Pixels of one part, and of the grid that is asked for.
     pub pixels: u64,
     /// Memory in bytes, for the mask (one byte a pixel) and for what decoding a part holds
-    /// besides (some rows as they are stored, and the chunks of the file that are kept).
+    /// besides (some rows as they are stored, a row of marks, the columns of another grid, and the
+    /// chunks of the file that are kept).
     pub bytes: u64,
 }
 
@@ -47,6 +79,12 @@ pub enum MaskError {
     /// There is nothing to make a mask of.
     #[error("a mask without parts")]
     NoParts,
+    /// More parts than a mask may have.
+    #[error("a mask of {parts} parts, the limit is {PARTS}")]
+    TooManyParts {
+        /// How many.
+        parts: usize,
+    },
     /// A picture, but of a type that masks are not read from.
     #[error("part {part} of the mask is {found}, masks are read from image/png only")]
     UnsupportedType {
@@ -105,7 +143,25 @@ pub enum MaskError {
         /// [`DecodeLimits::bytes`].
         limit: u64,
     },
-    /// A part is not on the grid of the first.
+    /// More pixels than allowed, in the grid that is asked for.
+    #[error("the grid asked for has {width}x{height} pixels, the limit is {limit}")]
+    GridTooLarge {
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// [`DecodeLimits::pixels`].
+        limit: u64,
+    },
+    /// Run lengths that are none of their grid.
+    #[error("part {part} of the mask is broken")]
+    RunLength {
+        /// The part.
+        part: usize,
+        /// What is wrong with it.
+        source: RunLengthError,
+    },
+    /// A part is not on the grid of the first, and no grid is asked for.
     #[error(
         "part {part} of the mask has {}x{} pixels, the parts before it {}x{}",
         found.0, found.1, expected.0, expected.1
@@ -142,36 +198,126 @@ pub fn is_normal_form(head: &[u8], edited: Edited) -> bool {
 
 /// Makes one mask in the written form of the parts of one: edited where any part says so.
 ///
+/// `edited` tells how pictures are read; run lengths say themselves what is edited. Where a
+/// `grid` of a width and height is asked for, each part is brought to it, by taking for each pixel
+/// the nearest of the part. Else the parts must be of one size, which the mask has then.
+///
 /// The same parts give the same bytes, whatever the machine.
 ///
 /// # Errors
 /// See [`MaskError`]. A part that asks for more than `limits` is refused by its header, before
 /// memory for its pixels is taken.
 pub fn normalise(
-    parts: &[&[u8]],
+    parts: &[Part<'_>],
+    edited: Edited,
+    grid: Option<(u32, u32)>,
+    limits: DecodeLimits,
+) -> Result<NormalMask, MaskError> {
+    if parts.len() > PARTS {
+        return Err(MaskError::TooManyParts { parts: parts.len() });
+    }
+    if let Some((width, height)) = grid.filter(|size| pixels(*size) > limits.pixels) {
+        return Err(MaskError::GridTooLarge { width, height, limit: limits.pixels });
+    }
+    let mut making = Making { edited, limits, asked: grid, first: None, padded: 0 };
+    for (part, of) in parts.iter().enumerate() {
+        match of {
+            Part::Picture(bytes) => making.picture(part, bytes)?,
+            Part::RunLength { counts, size } => making.run_length(part, counts, *size)?,
+        }
+    }
+    let Making { first, padded, .. } = making;
+    let (grid, size_of_first) = first.ok_or(MaskError::NoParts)?;
+    let size = grid.size();
+    Ok(NormalMask { png: grid.encode().map_err(MaskError::Encode)?, size, size_of_first, padded })
+}
+
+fn pixels((width, height): (u32, u32)) -> u64 {
+    u64::from(width) * u64::from(height)
+}
+
+/// A mask and how it is made.
+struct Making {
     edited: Edited,
     limits: DecodeLimits,
-) -> Result<Vec<u8>, MaskError> {
-    let mut grid: Option<Grid> = None;
-    for (part, bytes) in parts.iter().enumerate() {
+    /// The grid that is asked for.
+    asked: Option<(u32, u32)>,
+    /// The mask, and the size of its first part, once that is known.
+    first: Option<(Grid, (u32, u32))>,
+    padded: u64,
+}
+
+impl Making {
+    /// Adds what a picture says.
+    fn picture(&mut self, part: usize, bytes: &[u8]) -> Result<(), MaskError> {
         let mut decoder = open(bytes, part)?;
-        let header = decoder.read_header_info().map_err(|source| broken(part, limits, source))?;
-        let size = header.size();
-        if let Some(grid) = grid.as_ref().filter(|grid| grid.size() != size) {
-            return Err(MaskError::SizesDiffer { part, expected: grid.size(), found: size });
-        }
-        let row = header.raw_row_length();
-        decoder.set_limits(left_for_decoder(size, row, limits, part)?);
-        let grid = grid.get_or_insert_with(|| Grid::new(size));
-        add(decoder, edited, grid).map_err(|error| match error {
-            Fault::Decoding(source) => broken(part, limits, source),
+        let limit = self.limits.bytes;
+        let header = decoder.read_header_info().map_err(|source| broken(part, limit, source))?;
+        let (size, row) = (header.size(), header.raw_row_length());
+        // Marks, a byte a pixel, and the row as it is stored.
+        let held = (row as u64).saturating_mul(ROWS_HELD).saturating_add(size.0.into());
+        let left = self.left(part, size, held)?;
+        // The decoder counts one row against its limit; that row is counted above already.
+        let bytes = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(row);
+        decoder.set_limits(png::Limits { bytes });
+        let edited = self.edited;
+        let (grid, sampling) = self.grid(size);
+        unite(decoder, edited, size, grid, &sampling).map_err(|fault| match fault {
+            Fault::Decoding(source) => broken(part, limit, source),
             Fault::Animated => MaskError::Animated { part },
-            Fault::PaletteIndex { index, entries } => {
+            Fault::NoColour(NoColour { index, entries }) => {
                 MaskError::PaletteIndex { part, index, entries }
             }
-        })?;
+        })
     }
-    grid.ok_or(MaskError::NoParts)?.encode().map_err(MaskError::Encode)
+
+    /// Adds what run lengths say.
+    fn run_length(
+        &mut self,
+        part: usize,
+        counts: &[u8],
+        size: (u32, u32),
+    ) -> Result<(), MaskError> {
+        let broken = |source| MaskError::RunLength { part, source };
+        // A row of bits, a byte each. Runs are not held; as none but the first has a reason to be
+        // empty, there is one more than pixels at most.
+        self.left(part, size, self.asked.unwrap_or(size).0.into())?;
+        let pixels = self.limits.pixels;
+        let limits = RunLimits { pixels, runs: pixels.saturating_add(1) };
+        let mut runs = Runs::new(counts, size, limits).map_err(broken)?;
+        let (grid, sampling) = self.grid(size);
+        self.padded += grid.draw(&mut runs, size.1, &sampling).map_err(broken)?;
+        Ok(())
+    }
+
+    /// Memory that the limits leave, in bytes, beside the mask and what is held of a part of this
+    /// size.
+    fn left(&self, part: usize, size: (u32, u32), held: u64) -> Result<u64, MaskError> {
+        let DecodeLimits { pixels: limit, bytes } = self.limits;
+        let (width, height) = size;
+        if pixels(size) > limit {
+            return Err(MaskError::TooManyPixels { part, width, height, limit });
+        }
+        let mask = match (&self.first, self.asked) {
+            (_, Some(asked)) => asked,
+            (None, None) => size,
+            (Some((_, first)), None) if *first == size => size,
+            (Some((_, first)), None) => {
+                return Err(MaskError::SizesDiffer { part, expected: *first, found: size });
+            }
+        };
+        let columns = if mask.0 == width { 0 } else { u64::from(mask.0) * BYTES_OF_COLUMN };
+        let held = held.saturating_add(columns).saturating_add(pixels(mask));
+        bytes.checked_sub(held).ok_or(MaskError::TooManyBytes { part, limit: bytes })
+    }
+
+    /// The mask, and how a part of this size is brought to it.
+    fn grid(&mut self, size: (u32, u32)) -> (&mut Grid, Sampling) {
+        let asked = self.asked.unwrap_or(size);
+        let (grid, _) = self.first.get_or_insert_with(|| (Grid::new(asked), size));
+        let sampling = Sampling::new(size, grid.size());
+        (grid, sampling)
+    }
 }
 
 type Decoder<'a> = png::Decoder<Cursor<&'a [u8]>>;
@@ -192,40 +338,18 @@ fn open(bytes: &[u8], part: usize) -> Result<Decoder<'_>, MaskError> {
     Ok(decoder)
 }
 
-/// What the limits leave for the decoder's own use, where the grid and the rows of a part of
-/// this size fit in them. `row` is in bytes.
-fn left_for_decoder(
-    (width, height): (u32, u32),
-    row: usize,
-    limits: DecodeLimits,
-    part: usize,
-) -> Result<png::Limits, MaskError> {
-    let pixels = u64::from(width) * u64::from(height);
-    if pixels > limits.pixels {
-        return Err(MaskError::TooManyPixels { part, width, height, limit: limits.pixels });
-    }
-    let held = (row as u64).saturating_mul(ROWS_HELD).saturating_add(pixels);
-    let left = limits
-        .bytes
-        .checked_sub(held)
-        .ok_or(MaskError::TooManyBytes { part, limit: limits.bytes })?;
-    // The decoder counts one row against its limit; that row is counted above already.
-    let bytes = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(row);
-    Ok(png::Limits { bytes })
-}
-
-fn broken(part: usize, limits: DecodeLimits, source: png::DecodingError) -> MaskError {
+fn broken(part: usize, limit: u64, source: png::DecodingError) -> MaskError {
     match source {
-        png::DecodingError::LimitsExceeded => MaskError::TooManyBytes { part, limit: limits.bytes },
+        png::DecodingError::LimitsExceeded => MaskError::TooManyBytes { part, limit },
         source => MaskError::Broken { part, source },
     }
 }
 
-/// Why a part cannot be added to a grid.
+/// Why a picture cannot be added to a mask.
 enum Fault {
     Decoding(png::DecodingError),
     Animated,
-    PaletteIndex { index: u8, entries: usize },
+    NoColour(NoColour),
 }
 
 impl From<png::DecodingError> for Fault {
@@ -234,8 +358,14 @@ impl From<png::DecodingError> for Fault {
     }
 }
 
-/// Marks what the part says is edited. The grid has the size of the part.
-fn add(decoder: Decoder<'_>, edited: Edited, grid: &mut Grid) -> Result<(), Fault> {
+/// Marks what a picture of this size says is edited.
+fn unite(
+    decoder: Decoder<'_>,
+    edited: Edited,
+    (width, height): (u32, u32),
+    grid: &mut Grid,
+    sampling: &Sampling,
+) -> Result<(), Fault> {
     let mut reader = decoder.read_info()?;
     let info = reader.info();
     if info.animation_control.is_some() {
@@ -243,232 +373,22 @@ fn add(decoder: Decoder<'_>, edited: Edited, grid: &mut Grid) -> Result<(), Faul
     }
     let reading = Reading::new(info, edited);
     let mut row = vec![0; info.raw_row_length()];
+    let mut line = vec![0; width as usize];
     for pass in if info.interlaced { ADAM7 } else { WHOLE } {
-        for y in pass.rows(grid.height) {
-            // A pass without columns has no rows in the file.
-            let mut pixels = grid.row(y).skip(pass.x).step_by(pass.columns).peekable();
-            if pixels.peek().is_none() {
-                break;
-            }
+        let line = line.get_mut(..pass.width(width)).unwrap_or_default();
+        // A pass without columns has no rows in the file.
+        let rows = pass.rows(if line.is_empty() { 0 } else { height });
+        for y in rows {
             reader.read_row(&mut row)?;
-            reading.mark(&row, pixels)?;
+            reading.mark(&row, line).map_err(Fault::NoColour)?;
+            for to in sampling.rows(y) {
+                grid.unite(to, line, pass, sampling);
+            }
         }
     }
     // To the end of the file, so that one that was cut off after its pixels is found as well.
     reader.finish()?;
     Ok(())
-}
-
-/// Which pixels one pass over a picture holds.
-struct Pass {
-    /// First column.
-    x: usize,
-    /// From column to column.
-    columns: usize,
-    /// First row.
-    y: u32,
-    /// From row to row.
-    rows: usize,
-}
-
-impl Pass {
-    const fn new(x: usize, columns: usize, y: u32, rows: usize) -> Self {
-        Self { x, columns, y, rows }
-    }
-
-    /// The rows of a picture of this height that the pass holds.
-    fn rows(&self, height: u32) -> impl Iterator<Item = u32> + use<> {
-        (self.y..height).step_by(self.rows)
-    }
-}
-
-/// The one pass of a picture that is not interlaced.
-const WHOLE: &[Pass] = &[Pass::new(0, 1, 0, 1)];
-
-/// The passes of an interlaced picture.
-const ADAM7: &[Pass] = &[
-    Pass::new(0, 8, 0, 8),
-    Pass::new(4, 8, 0, 8),
-    Pass::new(0, 4, 4, 8),
-    Pass::new(2, 4, 0, 4),
-    Pass::new(0, 2, 2, 4),
-    Pass::new(1, 2, 0, 2),
-    Pass::new(0, 1, 1, 2),
-];
-
-/// A mask in the making: one byte a pixel, [`EDITED`] or 0.
-struct Grid {
-    width: u32,
-    height: u32,
-    pixels: Vec<u8>,
-}
-
-impl Grid {
-    /// A grid on which nothing is edited. Its size was held against the limits.
-    fn new((width, height): (u32, u32)) -> Self {
-        Self { width, height, pixels: vec![0; width as usize * height as usize] }
-    }
-
-    fn size(&self) -> (u32, u32) {
-        (self.width, self.height)
-    }
-
-    /// The pixels of a row; none below the grid.
-    fn row(&mut self, y: u32) -> std::slice::IterMut<'_, u8> {
-        let width = self.width as usize;
-        let start = width * y as usize;
-        self.pixels.get_mut(start..start + width).unwrap_or_default().iter_mut()
-    }
-
-    /// The written form. Compression and filter are fixed, and the compressor is one that has no
-    /// other implementation to be exchanged for, so that the bytes depend on the pixels alone.
-    fn encode(&self) -> Result<Vec<u8>, png::EncodingError> {
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, self.width, self.height);
-        encoder.set_color(ColorType::Grayscale);
-        encoder.set_depth(BitDepth::Eight);
-        encoder.set_deflate_compression(DeflateCompression::FdeflateUltraFast);
-        encoder.set_filter(Filter::Up);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&self.pixels)?;
-        writer.finish()?;
-        Ok(bytes)
-    }
-}
-
-/// How the bytes of a row say what is edited.
-struct Reading {
-    edited: Edited,
-    samples: Samples,
-}
-
-enum Samples {
-    /// One number of up to 8 bits a pixel, and what each says.
-    Small {
-        bits: usize,
-        /// `None` for an index that the palette does not have.
-        says: Box<[Option<bool>; 256]>,
-        /// Colours of the palette.
-        entries: usize,
-    },
-    /// Whole bytes a pixel.
-    Whole {
-        /// Bytes of a sample, 1 or 2.
-        wide: usize,
-        /// Bytes of a pixel.
-        pixel: usize,
-        /// Whether there are three colours and not only grey.
-        colours: bool,
-    },
-}
-
-impl Reading {
-    fn new(info: &png::Info<'_>, edited: Edited) -> Self {
-        let bits = match info.bit_depth {
-            BitDepth::One => 1,
-            BitDepth::Two => 2,
-            BitDepth::Four => 4,
-            BitDepth::Eight => 8,
-            BitDepth::Sixteen => 16,
-        };
-        let samples = match info.color_type {
-            ColorType::Indexed => {
-                let palette = info.palette.as_deref().unwrap_or_default();
-                let (colours, _) = palette.as_chunks::<3>();
-                Samples::small(bits, colours.len(), |index| match edited {
-                    Edited::Nonzero => Some(index != 0),
-                    Edited::White | Edited::Black => {
-                        let level = luminance(*colours.get(usize::from(index))?);
-                        Some(says(edited, level))
-                    }
-                })
-            }
-            ColorType::Grayscale if bits <= 8 => {
-                // Ones in every place are white, so this is a whole number: 255, 85, 17 or 1.
-                let step = u8::MAX / (u8::MAX >> (8 - bits));
-                Samples::small(bits, 0, |value| Some(says(edited, value.saturating_mul(step))))
-            }
-            color_type => {
-                let wide = bits / 8;
-                Samples::Whole {
-                    wide,
-                    pixel: wide * color_type.samples(),
-                    colours: matches!(color_type, ColorType::Rgb | ColorType::Rgba),
-                }
-            }
-        };
-        Self { edited, samples }
-    }
-
-    /// Marks those of `pixels` that the bytes of their row say are edited.
-    fn mark<'a>(&self, row: &[u8], pixels: impl Iterator<Item = &'a mut u8>) -> Result<(), Fault> {
-        match &self.samples {
-            Samples::Small { bits, says, entries } => {
-                let values = row.iter().flat_map(|byte| {
-                    (0..8).step_by(*bits).map(move |used| byte << used >> (8 - bits))
-                });
-                for (pixel, value) in pixels.zip(values) {
-                    match says.get(usize::from(value)).copied().flatten() {
-                        Some(true) => *pixel = EDITED,
-                        Some(false) => {}
-                        None => {
-                            return Err(Fault::PaletteIndex { index: value, entries: *entries });
-                        }
-                    }
-                }
-            }
-            Samples::Whole { wide, pixel, colours } => {
-                for (mark, bytes) in pixels.zip(row.chunks_exact(*pixel)) {
-                    if says(self.edited, self.level(bytes, *wide, *colours)) {
-                        *mark = EDITED;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The brightness of a pixel, or for [`Edited::Nonzero`] a number that is zero where all of
-    /// it is.
-    fn level(&self, pixel: &[u8], wide: usize, colours: bool) -> u8 {
-        let byte = |at: usize| pixel.get(at).copied().unwrap_or_default();
-        let nonzero = self.edited == Edited::Nonzero;
-        let sample = |index: usize| {
-            let high = byte(index * wide);
-            if nonzero && wide == 2 { high | byte(index * wide + 1) } else { high }
-        };
-        match (colours, nonzero) {
-            (false, _) => sample(0),
-            (true, true) => sample(0) | sample(1) | sample(2),
-            (true, false) => luminance([sample(0), sample(1), sample(2)]),
-        }
-    }
-}
-
-impl Samples {
-    fn small(bits: usize, entries: usize, says: impl Fn(u8) -> Option<bool>) -> Self {
-        let mut table = Box::new([None; 256]);
-        for (value, place) in (0..=u8::MAX).zip(table.iter_mut()) {
-            *place = says(value);
-        }
-        Self::Small { bits, says: table, entries }
-    }
-}
-
-/// Whether a pixel of this brightness (for [`Edited::Nonzero`]: this number) is edited.
-fn says(edited: Edited, level: u8) -> bool {
-    match edited {
-        Edited::White => level >= BRIGHT,
-        Edited::Black => level < BRIGHT,
-        Edited::Nonzero => level != 0,
-    }
-}
-
-/// ITU-R 601 in 16 bits behind the point: what `convert("L")` of PIL gives.
-fn luminance([red, green, blue]: [u8; 3]) -> u8 {
-    let sum = 19_595 * u32::from(red) + 38_470 * u32::from(green) + 7_471 * u32::from(blue);
-    // The factors add up to 65536, so the result does not pass 255.
-    u8::try_from((sum + 0x8000) >> 16).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ pub struct Mask {
     pub parts: Vec<MaskPart>,
     /// How the parts make one mask.
     pub combine: Combine,
-    /// Which value means "edited".
+    /// Which value means "edited" in pictures. Run lengths say themselves what is edited.
     pub edited: Edited,
     /// Whose grid the mask is on.
     pub grid: Grid,

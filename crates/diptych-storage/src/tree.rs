@@ -1,6 +1,6 @@
 //! A release as a tree of files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::time::UNIX_EPOCH;
 use crate::limits::Limits;
 use crate::path::RelPath;
 use crate::read::{LocalFile, ReadAt};
+use crate::text::visible;
 
 /// A file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub enum OddityKind {
     UnreadableName,
     /// A folder that lies within itself, through a link.
     Loop,
+    /// A link to a folder that is listed already, under another name.
+    Repeated,
     /// A folder that cannot be read.
     UnreadableFolder,
     /// A folder farther down than [`Limits::folder_depth`]; nothing in it is looked at.
@@ -115,7 +118,9 @@ pub enum TreeError {
 /// A folder of a local disk.
 ///
 /// Symbolic links are followed, since a download cache of the Hub is a tree of links
-/// (`snapshots/REVISION/...`) into `blobs/`. The cache's own folder is taken too: the revision is
+/// (`snapshots/REVISION/...`) into `blobs/`. A folder is listed once, however many links lead to
+/// it: under its own name where it lies in the tree, else under the first of the links. The
+/// cache's own folder is taken too: the revision is
 /// then the one that `refs/main` names, or the only one.
 #[derive(Debug)]
 pub struct LocalTree {
@@ -130,15 +135,15 @@ impl LocalTree {
     /// # Errors
     /// [`TreeError`] where it is no folder, cannot be read or exceeds `limits`.
     pub fn open(folder: &Path, limits: &Limits) -> Result<Self, TreeError> {
-        let read = |source| TreeError::Read { path: folder.display().to_string(), source };
+        let read = |source| TreeError::Read { path: shown(folder), source };
         let meta = fs::metadata(folder).map_err(read)?;
         if !meta.is_dir() {
-            return Err(TreeError::NotAFolder { path: folder.display().to_string() });
+            return Err(TreeError::NotAFolder { path: shown(folder) });
         }
         let root = snapshot_of_cache(folder)?.unwrap_or_else(|| folder.to_path_buf());
-        let mut listing = Listing { limits, entries: Vec::new(), oddities: Vec::new() };
+        let mut listing = Listing::new(limits);
         listing.unfinished_blobs(&root);
-        listing.folder(&root, "", &mut Vec::new())?;
+        listing.all(&root)?;
         let Listing { mut entries, mut oddities, .. } = listing;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         oddities.sort();
@@ -165,6 +170,11 @@ impl ReadTree for LocalTree {
         let (file, _) = open_regular(&path.under(&self.root))?;
         Ok(Arc::new(LocalFile::new(file)?))
     }
+}
+
+/// A path in a message: in one line, whatever it holds.
+fn shown(path: &Path) -> String {
+    visible(&path.display().to_string())
 }
 
 /// Opens a file below `root` that was listed before, and says what it is now.
@@ -202,7 +212,7 @@ fn snapshot_of_cache(folder: &Path) -> Result<Option<PathBuf>, TreeError> {
             return Ok(Some(path));
         }
     }
-    let read = |source| TreeError::Read { path: snapshots.display().to_string(), source };
+    let read = |source| TreeError::Read { path: shown(&snapshots), source };
     let mut revisions = Vec::new();
     for entry in fs::read_dir(&snapshots).map_err(read)? {
         let entry = entry.map_err(read)?;
@@ -214,7 +224,7 @@ fn snapshot_of_cache(folder: &Path) -> Result<Option<PathBuf>, TreeError> {
     match revisions.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(snapshots.join(only))),
-        _ => Err(TreeError::Revisions { path: folder.display().to_string(), revisions }),
+        _ => Err(TreeError::Revisions { path: shown(folder), revisions }),
     }
 }
 
@@ -222,11 +232,48 @@ struct Listing<'a> {
     limits: &'a Limits,
     entries: Vec<TreeEntry>,
     oddities: Vec<Oddity>,
+    /// The folders that were listed.
+    listed: HashSet<FolderId>,
+    /// Links to folders that are still to be followed, by name, each with the folders above it.
+    /// They come after all folders that are none, so that what is listed depends on no order.
+    links: BTreeMap<String, (PathBuf, Vec<FolderId>)>,
+}
+
+/// What tells one folder from all others, whatever links lead to it.
+type FolderId = (u64, u64);
+
+#[cfg(unix)]
+fn folder_id(folder: &Path) -> io::Result<FolderId> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = fs::metadata(folder)?;
+    Ok((meta.dev(), meta.ino()))
+}
+
+#[cfg(not(unix))]
+fn folder_id(folder: &Path) -> io::Result<FolderId> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    fs::canonicalize(folder)?.hash(&mut hasher);
+    Ok((0, hasher.finish()))
 }
 
 const UNFINISHED: &str = ".incomplete";
 
-impl Listing<'_> {
+impl<'a> Listing<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        let (entries, oddities) = (Vec::new(), Vec::new());
+        Self { limits, entries, oddities, listed: HashSet::new(), links: BTreeMap::new() }
+    }
+
+    /// Lists everything below `root`: what lies there, then what links lead to.
+    fn all(&mut self, root: &Path) -> Result<(), TreeError> {
+        self.folder(root, "", &mut Vec::new())?;
+        while let Some((name, (path, mut above))) = self.links.pop_first() {
+            self.folder(&path, &format!("{name}/"), &mut above)?;
+        }
+        Ok(())
+    }
+
     fn odd(&mut self, name: String, kind: OddityKind) {
         self.oddities.push(Oddity { name, kind });
     }
@@ -259,35 +306,40 @@ impl Listing<'_> {
         &mut self,
         folder: &Path,
         prefix: &str,
-        above: &mut Vec<PathBuf>,
+        above: &mut Vec<FolderId>,
     ) -> Result<(), TreeError> {
         let name = || prefix.trim_end_matches('/').to_owned();
-        let listed = fs::canonicalize(folder).and_then(|real| Ok((real, fs::read_dir(folder)?)));
-        let (canonical, entries) = match listed {
+        let listed = folder_id(folder).and_then(|id| Ok((id, fs::read_dir(folder)?)));
+        let (id, entries) = match listed {
             Ok(listed) => listed,
             // The release itself has to be readable; a folder in it need not be of it.
             Err(source) if above.is_empty() => {
-                return Err(TreeError::Read { path: folder.display().to_string(), source });
+                return Err(TreeError::Read { path: shown(folder), source });
             }
             Err(_) => {
                 self.odd(name(), OddityKind::UnreadableFolder);
                 return Ok(());
             }
         };
-        if above.contains(&canonical) {
+        if above.contains(&id) {
             self.odd(name(), OddityKind::Loop);
+            return Ok(());
+        }
+        if self.listed.contains(&id) {
+            self.odd(name(), OddityKind::Repeated);
             return Ok(());
         }
         if above.len() > self.limits.folder_depth {
             self.odd(name(), OddityKind::TooDeep);
             return Ok(());
         }
-        above.push(canonical);
+        self.listed.insert(id);
+        above.push(id);
         for entry in entries {
             match entry {
                 Ok(entry) => self.entry(&entry, prefix, above)?,
                 Err(source) if above.len() == 1 => {
-                    return Err(TreeError::Read { path: folder.display().to_string(), source });
+                    return Err(TreeError::Read { path: shown(folder), source });
                 }
                 Err(_) => self.odd(name(), OddityKind::UnreadableFolder),
             }
@@ -300,7 +352,7 @@ impl Listing<'_> {
         &mut self,
         entry: &fs::DirEntry,
         prefix: &str,
-        above: &mut Vec<PathBuf>,
+        above: &mut Vec<FolderId>,
     ) -> Result<(), TreeError> {
         let name = entry.file_name();
         let full = format!("{prefix}{}", name.to_string_lossy());
@@ -316,6 +368,10 @@ impl Listing<'_> {
             self.odd(full, OddityKind::BrokenLink);
             return Ok(());
         };
+        if meta.is_dir() && entry.file_type().is_ok_and(|of| of.is_symlink()) {
+            self.links.insert(full, (entry.path(), above.clone()));
+            return Ok(());
+        }
         if meta.is_dir() {
             return self.folder(&entry.path(), &format!("{full}/"), above);
         }
@@ -324,7 +380,7 @@ impl Listing<'_> {
         } else if !meta.is_file() {
             self.odd(full, OddityKind::NotAFile);
         } else if self.entries.len() >= self.limits.files {
-            let path = entry.path().display().to_string();
+            let path = shown(&entry.path());
             return Err(TreeError::Limit { path, what: "files", limit: self.limits.files });
         } else {
             self.entries.push(TreeEntry { path, length: meta.len(), modified: changed(&meta) });
@@ -353,7 +409,11 @@ impl<'a> Subtree<'a> {
             let path = entry.path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
             Some(TreeEntry { path: RelPath::new(path).ok()?, ..*entry })
         };
-        let entries = tree.list().iter().filter_map(inside).collect();
+        let begin = format!("{folder}/");
+        let first = tree.list().partition_point(|entry| entry.path.as_str() < begin.as_str());
+        let run = tree.list().iter().skip(first);
+        let run = run.take_while(|entry| entry.path.as_str().starts_with(&begin));
+        let entries = run.filter_map(inside).collect();
         Self { tree, folder: folder.to_owned(), entries }
     }
 }
@@ -490,6 +550,36 @@ mod tests {
         fs::write(root.join("refs/main"), "rev1\n").unwrap();
         let tree = LocalTree::open(root, &Limits::DEFAULT).unwrap();
         assert_eq!(tree.root(), root.join("snapshots/rev1"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_is_listed_once_however_many_links_lead_to_it() {
+        use std::os::unix::fs::symlink;
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = dir.path();
+        // Two links in each folder to the next: more paths than anyone could list.
+        for number in 0..30 {
+            write(outside.path(), &format!("{number}/file"));
+            if number > 0 {
+                for name in ["a", "b"] {
+                    let link = outside.path().join((number - 1).to_string()).join(name);
+                    symlink(outside.path().join(number.to_string()), link).unwrap();
+                }
+            }
+        }
+        write(root, "z/1");
+        symlink(root.join("z"), root.join("a")).unwrap();
+        symlink(outside.path().join("0"), root.join("n")).unwrap();
+        symlink(outside.path().join("0"), root.join("m")).unwrap();
+        let tree = LocalTree::open(root, &Limits::DEFAULT).unwrap();
+        let deepest = format!("m/{}file", "a/".repeat(29));
+        assert_eq!(tree.list().len(), 31);
+        assert!(tree.entry("z/1").is_some() && tree.entry("m/file").is_some());
+        assert!(tree.entry(&deepest).is_some());
+        let odd = tree.oddities();
+        assert_eq!(odd.len(), 31, "a, n, and a link of each folder but the last");
+        assert!(odd.iter().all(|odd| odd.kind == OddityKind::Repeated), "{odd:?}");
     }
 
     #[cfg(unix)]

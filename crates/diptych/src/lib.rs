@@ -44,7 +44,7 @@
 //! ```
 
 pub use diptych_convert::{
-    DryRun, Engine, EngineError, Event, GENERATOR, Observer, Outcome, Request, Silent,
+    DryRun, Engine, EngineError, Event, GENERATOR, MaskGrid, Observer, Outcome, Request, Silent,
     SourceRequest, catalog, detect, error, inspect, observe, plan, report, request,
 };
 pub use diptych_convert::{Indexed, RunRequest};

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use diptych::format::Probe;
 use diptych::format::options::Assignment;
-use diptych::{Request, Silent};
+use diptych::{MaskGrid, Request, Silent};
 use serde_json::json;
 use support::folder::{assert_same, copy, fixtures, good_release, tree};
 use support::job::{self, convert, run_units, threads};
@@ -139,6 +139,49 @@ fn without_probing_the_grid_of_an_unusual_mask_is_right_as_well() {
             assert_eq!(record["mask_grid"], "source", "{probe:?}");
         }
     }
+}
+
+/// Whatever is known when, and on however many threads; and masks that are on it are copied.
+#[test]
+fn masks_on_the_sources_grid_are_the_same_whoever_brings_them_there() {
+    let on_source = |change: fn(&mut Request)| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut request = Request { mask_grid: MaskGrid::Source, ..request(dir.path()) };
+        request.jobs = threads(1);
+        change(&mut request);
+        convert(&request).unwrap();
+        (tree(dir.path()), samples(dir.path()))
+    };
+    let (mut whole, on_source_grid) = on_source(|_| {});
+    assert_same(&on_source(|request| request.jobs = threads(8)).0, &whole);
+    let mut unprobed = on_source(|request| request.probe = Probe::None).0;
+    for tree in [&mut unprobed, &mut whole] {
+        let report: serde_json::Value =
+            serde_json::from_slice(&tree.remove("report.json").unwrap()).unwrap();
+        assert_eq!(report["options"]["mask_grid"], "source");
+    }
+    assert_same(&unprobed, &whole);
+
+    let dir = tempfile::tempdir().unwrap();
+    convert(&request(dir.path())).unwrap();
+    let (mut copied, mut brought) = (0, 0);
+    for (released, sample) in samples(dir.path()).iter().zip(&on_source_grid) {
+        let (was, is) = (released.record(), sample.record());
+        assert_eq!(was["pair_id"], is["pair_id"]);
+        assert_eq!((&is["mask_grid"], &is["mask_origin"]), (&json!("source"), &json!("release")));
+        let size = |record: &serde_json::Value, role: &str| {
+            let picture = &record["pictures"][role];
+            (picture["width"].clone(), picture["height"].clone())
+        };
+        assert_eq!(size(&is, "mask"), size(&is, "source"));
+        if size(&was, "mask") == size(&was, "source") {
+            copied += 1;
+            assert_eq!(released.member("mask.png"), sample.member("mask.png"));
+        } else {
+            brought += 1;
+        }
+    }
+    assert!(copied > 0 && brought > 0, "{copied} copied, {brought} brought");
 }
 
 #[test]

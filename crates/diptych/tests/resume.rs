@@ -17,7 +17,7 @@ use std::sync::{Barrier, Mutex};
 use std::time::{Duration, SystemTime};
 
 use diptych::format::Probe;
-use diptych::{EngineError, Event, Observer, Request, RunRequest, Silent};
+use diptych::{EngineError, Event, MaskGrid, Observer, Request, RunRequest, Silent};
 use support::folder::{assert_same, copy, good_release, tree};
 use support::job::{self, convert, run_units, threads, whole_message};
 use support::made::Made;
@@ -235,11 +235,14 @@ fn an_output_that_only_lacked_its_cleaning_up_is_finished() {
 #[test]
 fn another_request_is_refused_and_told_what_differs() {
     type Change = fn(&mut Request);
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
         ("--limit was none and is 3", |request| request.limit = Some(3)),
         ("--shard-size was 30000 and is 30001", |request| request.shard_size = 30_001),
         ("--strict was false and is true", |request| request.strict = true),
         ("--probe was true and is false", |request| request.probe = Probe::None),
+        ("--mask-grid was released and is source", |request| {
+            request.mask_grid = MaskGrid::Source;
+        }),
         ("the sources ", |request| request.sources.push(request.sources[0].clone())),
     ];
     let scene = Scene::new();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use diptych::format::{About, Format, OptionKind};
 
-use super::MADE;
+use super::{MADE, cell};
 
 /// The table in the README.
 pub(super) fn table(formats: &[&dyn Format]) -> String {
@@ -64,6 +64,19 @@ fn push_format(text: &mut String, about: &About) {
         }
         text.push('\n');
     }
+    if about.reads {
+        text.push_str("What it fills of the schema: [schema.md](schema.md#what-fills-it).\n\n");
+    }
+    if !about.published.is_empty() {
+        text.push_str(
+            "Pairs in the whole release, by what its authors published or by what was \
+                       measured on it:\n\n| column | value | pairs |\n|---|---|---|\n",
+        );
+        for of in about.published {
+            let _ = writeln!(text, "| `{}` | {} | {} |", of.facet.column(), of.value, of.pairs);
+        }
+        text.push('\n');
+    }
     if losses.is_empty() {
         text.push_str("Not kept: nothing.\n");
     } else {
@@ -95,11 +108,6 @@ fn yes(is_so: bool) -> &'static str {
 fn anchor(about: &About) -> String {
     let kept = about.title.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
-}
-
-/// Text in a cell of a table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
 }
 
 #[cfg(test)]

@@ -115,17 +115,30 @@ fn anchor_of(heading: &str) -> String {
 
 #[test]
 fn blocks_that_are_run_are_marked_as_they_must_be() {
-    let readme = read("README.md");
-    let lines: Vec<_> = readme.lines().collect();
-    let fence_after = |mark: &str| {
-        let marked = lines.windows(2).filter(|pair| pair[0] == mark);
-        marked.map(|pair| pair[1]).collect::<Vec<_>>()
-    };
-    assert_eq!(fence_after("<!-- ci: setup -->"), ["```sh"]);
-    let run = fence_after("<!-- ci: run -->");
-    assert!(run.len() >= 2 && run.iter().all(|fence| *fence == "```python"), "{run:?}");
-    let marks = lines.iter().filter(|line| line.contains("<!-- ci:")).count();
-    assert_eq!(marks, run.len() + 1, "a mark is not one of these");
+    let ci = read(".ci/run");
+    let mut found = Vec::new();
+    for path in documents() {
+        let text = read(&path);
+        let lines: Vec<_> = text.lines().collect();
+        for (i, line) in lines.iter().enumerate() {
+            let Some(mark) = line.strip_prefix("<!-- ci: ") else { continue };
+            let mark = mark.strip_suffix(" -->").unwrap_or_else(|| panic!("{path}: {line}"));
+            assert!(["```sh", "```python"].contains(&lines[i + 1]), "{path}: {}", lines[i + 1]);
+            let call = format!("run_document.py {path} . {mark}\n");
+            assert!(ci.contains(&call), "CI does not run the blocks of {path} marked {mark}");
+            found.push((path.clone(), mark.to_owned()));
+        }
+    }
+    for (path, mark, least) in [
+        ("README.md", "setup", 1),
+        ("README.md", "run", 2),
+        ("docs/reading.md", "run", 3),
+        ("docs/reading.md", "torch", 4),
+        ("docs/machines.md", "run", 1),
+    ] {
+        let count = found.iter().filter(|(p, m)| p == path && m == mark).count();
+        assert!(count >= least, "{path} has {count} blocks marked {mark}");
+    }
 }
 
 #[test]

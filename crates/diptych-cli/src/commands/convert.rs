@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use diptych::Request;
 use diptych::report::{Book, BookLine, Report};
 use serde::Serialize;
 
@@ -89,7 +90,7 @@ fn told(book: &Book) -> String {
     text
 }
 
-fn dry_run(request: &diptych::Request, json: bool, printer: &Printer) -> anyhow::Result<Outcome> {
+fn dry_run(request: &Request, json: bool, printer: &Printer) -> anyhow::Result<Outcome> {
     let dry = diptych::engine().dry_run(request, printer)?;
     printer.end_bar();
     let total = dry.plan.books.total();
@@ -169,7 +170,7 @@ fn losses(book: &Book) -> String {
 pub(crate) fn index(args: args::Index, printer: &Printer) -> anyhow::Result<Outcome> {
     let args::Index { sources, out, work, json } = args;
     // An index has no format to write.
-    let request = reading(sources, &work, "", out);
+    let request = Request { durable: !work.no_sync, ..reading(sources, work.jobs, "", out) };
     let indexed = diptych::engine().index(&request, printer)?;
     printer.end_bar();
     let listed = request.out.join("catalog.json").display().to_string();

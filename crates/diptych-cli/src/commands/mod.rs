@@ -2,44 +2,57 @@
 
 mod convert;
 mod formats;
+mod inspect;
+mod papers;
 mod units;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use diptych::request::default_jobs;
 use diptych::storage::Limits;
 use diptych::{Request, SourceRequest};
 use serde::Serialize;
 
-use crate::args::{Args, Command, Probe, RequestArgs, Sources, Work};
+use crate::args::{Args, Command, MaskGrid, Probe, RequestArgs, Sources, Work};
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
 pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
     let outcome = match args.command {
+        Command::Inspect(args) => inspect::inspect(args, printer),
         Command::Convert(args) => convert::convert(args, printer),
         Command::Index(args) => convert::index(args, printer),
         Command::Plan(args) => units::plan(args, printer),
         Command::Run(args) => units::run(args, printer),
         Command::Finish(args) => units::finish(&args, printer),
         Command::Formats(args) => formats::formats(&args),
+        Command::Completions(args) => papers::completions(&args),
+        Command::Man(args) => papers::man(&args),
     };
     printer.end_bar();
     outcome
 }
 
 fn request(args: RequestArgs) -> Request {
-    let RequestArgs { sources, to, out, limit, shard_size, strict, work } = args;
-    Request { limit, shard_size, strict, ..reading(sources, &work, &to, out) }
+    let RequestArgs { sources, to, out, limit, shard_size, strict, mask_grid, work } = args;
+    let Work { jobs, no_sync } = work;
+    let mask_grid = match mask_grid {
+        MaskGrid::Released => diptych::MaskGrid::AsReleased,
+        MaskGrid::Source => diptych::MaskGrid::Source,
+    };
+    let durable = !no_sync;
+    Request { limit, shard_size, strict, mask_grid, durable, ..reading(sources, jobs, &to, out) }
 }
 
 /// A request as far as the sources and the way of working decide it.
-fn reading(args: Sources, work: &Work, to: &str, out: std::path::PathBuf) -> Request {
+fn reading(args: Sources, jobs: Option<NonZeroUsize>, to: &str, out: PathBuf) -> Request {
     let Sources { sources, from, options, probe } = args;
     let source = |path| SourceRequest { path, from: from.clone() };
     let sources = sources.into_iter().map(source).collect();
     Request {
         options,
-        jobs: work.jobs.unwrap_or_else(default_jobs),
-        durable: !work.no_sync,
+        jobs: jobs.unwrap_or_else(default_jobs),
         limits: Limits::DEFAULT,
         probe: match probe {
             Probe::None => diptych::format::Probe::None,

@@ -6,15 +6,19 @@ use diptych_storage::text::printable;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use crate::plan::id_digest;
+
 /// Different values that are counted apart.
 const MOST: usize = 1_000;
-/// Bytes of a value that is kept as it is; a longer one is shortened in the middle.
+/// Bytes of a value that is kept as it is; a longer one is shortened, and told apart by a digest.
 const LONGEST: usize = 120;
 
 /// How often each value was met.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     values: BTreeMap<String, u64>,
+    /// Values for which there is room in any case.
+    expected: Vec<&'static str>,
     /// Where there was no value.
     pub none: u64,
     /// Values beyond the first thousand different ones.
@@ -35,10 +39,12 @@ impl Counts {
         let value = if value.len() <= LONGEST {
             value
         } else {
-            short = printable(value.as_bytes());
+            let digest = id_digest(value) >> 96;
+            short =
+                format!("{} [{} bytes, {digest:08x}]", printable(value.as_bytes()), value.len());
             &short
         };
-        let room = self.values.len() < MOST;
+        let room = self.values.len() < MOST || self.expected.contains(&value);
         match self.values.get_mut(value) {
             Some(count) => *count += times,
             None if room => {
@@ -46,6 +52,11 @@ impl Counts {
             }
             None => self.others += times,
         }
+    }
+
+    /// Counts these values apart, however many others come before them.
+    pub(crate) fn expect(&mut self, values: impl Iterator<Item = &'static str>) {
+        self.expected.extend(values);
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -101,16 +112,16 @@ impl Serialize for Counts {
 pub struct Lengths(BTreeMap<u32, u64>);
 
 /// A number that is larger counts as this.
-const LARGEST: u32 = 10_000;
+pub const LARGEST: u32 = 10_000;
 
-/// How numbers lie.
+/// How numbers lie; [`LARGEST`] stands for what is larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Spread {
     /// The smallest.
     pub least: u32,
     /// Half of them are no larger.
     pub median: u32,
-    /// The largest; 10,000 stands for more.
+    /// The largest.
     pub most: u32,
 }
 
@@ -161,15 +172,36 @@ mod tests {
         }
         counts.add(None);
         assert_eq!(counts.most_first(), [("b", 2), ("a", 1)]);
-        let long = "x".repeat(LONGEST + 1);
-        counts.add(Some(&long));
-        assert!(counts.most_first()[2].0.len() <= LONGEST);
+        // Long values are shortened, and stay different ones.
+        for end in ["a", "b"] {
+            counts.add(Some(&format!("{0}{end}{0}", "x".repeat(LONGEST))));
+        }
+        let long: Vec<_> = counts.most_first().split_off(2);
+        assert_eq!(long.len(), 2);
+        assert!(
+            long.iter().all(|(value, _)| value.contains("x… [241 bytes, ") || value.contains("…x"))
+        );
         let mut many = Counts::default();
         (0..MOST + 5).for_each(|i| many.add(Some(&format!("{i:05}"))));
         assert_eq!((many.most_first().len(), many.others), (MOST, 5));
         counts.merge(&many);
-        assert_eq!((counts.most_first().len(), counts.others), (MOST, 8));
+        assert_eq!((counts.most_first().len(), counts.others), (MOST, 9));
         assert_eq!((counts.none, counts.of("b"), counts.of("00000")), (1, 2, 1));
+    }
+
+    #[test]
+    fn values_that_are_expected_are_counted_in_any_case() {
+        let mut counts = Counts::default();
+        counts.expect(["add"].into_iter());
+        (0..MOST).for_each(|i| counts.add(Some(&format!("{i:05}"))));
+        for value in ["add", "rare", "add"] {
+            counts.add(Some(value));
+        }
+        assert_eq!((counts.of("add"), counts.others), (2, 1));
+        let mut all = Counts::default();
+        all.expect(["add"].into_iter());
+        all.merge(&counts);
+        assert_eq!((all.of("add"), all.others), (2, 1));
     }
 
     #[test]

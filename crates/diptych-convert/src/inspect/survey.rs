@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use diptych_format::Rejection;
+use diptych_format::{Facet, Published, Rejection};
 use diptych_schema::{EditPair, MaskPart, Picture};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::counts::{Counts, Lengths};
 
@@ -57,6 +57,7 @@ pub struct Survey {
     /// Names of labels: in how many pairs each is.
     pub labels: Counts,
     /// Scores, by name.
+    #[serde(serialize_with = "scores_in_a_list")]
     pub scores: BTreeMap<String, Scores>,
 }
 
@@ -103,6 +104,20 @@ pub struct Sizes {
     pub unknown: u64,
 }
 
+/// Names out of a release are values, not keys.
+fn scores_in_a_list<S: Serializer>(
+    scores: &BTreeMap<String, Scores>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Named<'a> {
+        name: &'a str,
+        #[serde(flatten)]
+        of: Scores,
+    }
+    serializer.collect_seq(scores.iter().map(|(name, of)| Named { name, of: *of }))
+}
+
 /// A score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Scores {
@@ -117,6 +132,35 @@ pub struct Scores {
 }
 
 impl Survey {
+    /// A survey that counts what was published in any case.
+    pub(crate) fn of(published: &'static [Published]) -> Self {
+        let mut survey = Self::default();
+        for facet in [Facet::EditType, Facet::Language, Facet::Subset, Facet::Editor] {
+            let of_it = published.iter().filter(|published| published.facet == facet);
+            survey.facet_mut(facet).expect(of_it.map(|published| published.value));
+        }
+        survey
+    }
+
+    /// The counts by which pairs of a kind are published.
+    pub(crate) fn facet(&self, facet: Facet) -> &Counts {
+        match facet {
+            Facet::EditType => &self.edit_types,
+            Facet::Language => &self.languages,
+            Facet::Subset => &self.subsets,
+            Facet::Editor => &self.editors,
+        }
+    }
+
+    fn facet_mut(&mut self, facet: Facet) -> &mut Counts {
+        match facet {
+            Facet::EditType => &mut self.edit_types,
+            Facet::Language => &mut self.languages,
+            Facet::Subset => &mut self.subsets,
+            Facet::Editor => &mut self.editors,
+        }
+    }
+
     pub(crate) fn add(&mut self, pair: &EditPair) {
         self.splits.add(pair.split.map(diptych_schema::Split::word));
         self.edit_types.add(pair.edit_type.as_deref());
@@ -317,5 +361,92 @@ impl Problems {
         let mut problems: Vec<_> = self.by_file.into_values().collect();
         problems.sort_by_key(|problem| std::cmp::Reverse(problem.edits));
         (problems, self.others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diptych_format::Place;
+    use diptych_schema::{Address, Score};
+
+    fn pair(session: Option<&str>, size: Option<(u32, u32)>, score: f64) -> EditPair {
+        let address = Address::Range { file: 0, offset: 0, length: 10 };
+        let mut picture = Picture::unprobed("p", address);
+        (picture.width, picture.height) = (size.map(|s| s.0), size.map(|s| s.1));
+        EditPair {
+            session_id: session.map(str::to_owned),
+            instruction: session.map(|_| "移除".to_owned()),
+            target: Some(Picture { width: Some(4), height: Some(2), ..picture.clone() }),
+            scores: vec![Score { name: "clip".to_owned(), value: score }],
+            ..EditPair::new("a".to_owned(), "d".to_owned(), picture)
+        }
+    }
+
+    fn survey(pairs: &[EditPair]) -> Survey {
+        let mut survey = Survey::default();
+        pairs.iter().for_each(|pair| survey.add(pair));
+        survey
+    }
+
+    #[test]
+    fn pairs_are_counted_in_all_that_they_hold() {
+        let pairs = [
+            pair(Some("x"), Some((4, 2)), 1.0),
+            pair(Some("x"), Some((8, 8)), 3.0),
+            pair(Some("y"), None, 5.0),
+            pair(None, Some((1, 7)), 7.0),
+        ];
+        let found = survey(&pairs);
+        assert_eq!(
+            (found.sessions.count, found.sessions.pairs, found.sessions.most_pairs),
+            (2, 3, 2)
+        );
+        assert_eq!((found.source.count, found.source.bytes, found.source.types.none), (4, 40, 4));
+        assert_eq!((found.source.smallest, found.source.largest), (Some((1, 7)), Some((8, 8))));
+        assert_eq!((found.source.sizes.of("4x2"), found.source.sizes.none), (1, 1));
+        let sizes = found.sizes_of_source_and_target;
+        assert_eq!((sizes.same, sizes.different, sizes.unknown), (1, 2, 1));
+        let characters = found.instruction_characters.spread().map(|s| (s.least, s.most));
+        assert_eq!((characters, found.without_instruction), (Some((2, 2)), 1));
+        let clip = found.scores["clip"];
+        assert_eq!((clip.count, clip.least, clip.mean, clip.most), (4, 1.0, 4.0, 7.0));
+        assert_eq!((found.boxes.none, found.mask_grids.none, found.splits.none), (4, 4, 4));
+        // In parts, and put together.
+        let mut merged = survey(&pairs[..2]);
+        merged.merge(&survey(&pairs[2..]));
+        let json = |of: &Survey| serde_json::to_value(of).unwrap();
+        assert_eq!(json(&merged), json(&found));
+    }
+
+    #[test]
+    fn problems_are_told_apart_by_kind_and_file() {
+        let rejection = |kind: &str, file: &str, row| Rejection {
+            kind: kind.to_owned(),
+            cause: format!("row {row}"),
+            at: Place::file("r", file),
+            dataset: "d".to_owned(),
+            subset: None,
+            pair_id: None,
+            native: None,
+        };
+        let mut problems = Problems::default();
+        problems.add(rejection("a", "1", 0));
+        let mut next = Problems::default();
+        for (kind, file, row) in [("a", "2", 1), ("a", "1", 2), ("a", "2", 3), ("a", "2", 4)] {
+            next.add(rejection(kind, file, row));
+        }
+        problems.merge(next);
+        let (found, others) = problems.most_first();
+        let told: Vec<_> =
+            found.iter().map(|p| (p.file.as_deref(), p.edits, p.first.cause.as_str())).collect();
+        assert_eq!(told, [(Some("2"), 3, "row 1"), (Some("1"), 2, "row 0")]);
+        assert_eq!(others, 0);
+        let mut many = Problems::default();
+        for file in 0..PROBLEMS + 3 {
+            many.add(rejection("a", &file.to_string(), 0));
+        }
+        let (found, others) = many.most_first();
+        assert_eq!((found.len(), others), (PROBLEMS, 3));
     }
 }

@@ -1,6 +1,9 @@
 //! A format made of functions: what it reads is given by the test, what it writes is text.
 
+#![allow(dead_code, reason = "each file of tests uses its part of this")]
+
 use std::collections::BTreeMap;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use diptych_convert::{Engine, EngineError, Outcome, Request, Silent, SourceRequest};
@@ -112,7 +115,8 @@ impl Edits for ToyEdits {
 /// What no output of ours can hold.
 pub(crate) const UNHELD: &str = "unheld";
 
-/// Writes a line a sample: its key, and the length and type of each picture.
+/// Writes a line a sample: its key, the type and size of each picture, and of a mask all that is
+/// to be known.
 struct ToyWriter {
     for_evaluation: bool,
 }
@@ -178,10 +182,15 @@ impl UnitWriter for ToyUnit {
                 if let Some(picture) = picture {
                     let (w, h) = (picture.width, picture.height);
                     line += &format!(" {role}:{}:{w}x{h}", picture.media_type.extension());
-                    if let (Payload::Bytes(bytes), "mask") = (&picture.payload, role) {
-                        line += &format!(":{}", bytes.len());
-                    }
                 }
+            }
+            if let (Some(mask), Some(of)) = (&sample.mask, &sample.pair.mask) {
+                let name = mask.name.as_deref().unwrap_or("-");
+                line += &format!(" name:{name} on:{}", of.grid);
+                for label in &sample.pair.labels {
+                    line += &format!(" {}:{}", label.name, label.value);
+                }
+                line += &format!(" {}", rows(&mask.payload));
             }
             self.file.write((line + "\n").as_bytes())?;
             self.samples += 1;
@@ -196,14 +205,35 @@ impl UnitWriter for ToyUnit {
     }
 }
 
+/// How long a mask is, and its rows: `#` for 255, `.` for 0, `?` for what is between.
+fn rows(payload: &Payload) -> String {
+    let Payload::Bytes(bytes) = payload else { return "far".to_owned() };
+    let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a small picture")];
+    let frame = reader.next_frame(&mut pixels).expect("pixels");
+    let mark = |pixel: &u8| match pixel {
+        0 => '.',
+        255 => '#',
+        _ => '?',
+    };
+    let row = |row: &[u8]| row.iter().map(mark).collect();
+    let rows: Vec<String> = pixels.chunks(frame.width as usize).map(row).collect();
+    format!("{}:{}", bytes.len(), rows.join("/"))
+}
+
 /// A grey PNG of one value: 8 bits, stored without compression worth speaking of.
 pub(crate) fn png(width: u32, height: u32, value: u8) -> Vec<u8> {
+    let count = usize::try_from(width * height).expect("a small picture");
+    png_of(width, height, &vec![value; count])
+}
+
+/// A grey PNG of these values.
+pub(crate) fn png_of(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Grayscale);
     let mut writer = encoder.write_header().expect("a header");
-    let pixels = vec![value; usize::try_from(width * height).expect("a small picture")];
-    writer.write_image_data(&pixels).expect("pixels");
+    writer.write_image_data(pixels).expect("pixels");
     writer.finish().expect("an end");
     bytes
 }

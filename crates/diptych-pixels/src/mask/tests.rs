@@ -1,10 +1,12 @@
 use std::fmt::Write as _;
 
+use png::{BitDepth, ColorType};
 use proptest::prelude::*;
 
 use super::*;
 
 mod files;
+mod parts;
 
 use files::{by_hand, chunk, grey, header, interlaced, png, with_palette};
 
@@ -12,6 +14,12 @@ const LIMITS: DecodeLimits = DecodeLimits { pixels: 1 << 20, bytes: 4 << 20 };
 
 use BitDepth::{Eight, Four, One, Sixteen, Two};
 use ColorType::{Grayscale, GrayscaleAlpha, Indexed, Rgb, Rgba};
+
+/// The written form of pictures on the grid that they have.
+fn normalise(parts: &[&[u8]], edited: Edited, limits: DecodeLimits) -> Result<Vec<u8>, MaskError> {
+    let parts: Vec<_> = parts.iter().copied().map(Part::Picture).collect();
+    super::normalise(&parts, edited, None, limits).map(|mask| mask.png)
+}
 
 fn decode(bytes: &[u8]) -> ((u32, u32), Vec<u8>) {
     assert!(is_normal_form(bytes, Edited::White));
@@ -257,8 +265,8 @@ fn limits_hold_up_to_the_last_pixel() {
         error,
         MaskError::TooManyPixels { part: 0, width: 30, height: 20, limit: 599 }
     ));
-    // A row is stored in 31 bytes.
-    let held = 600 + 31 * ROWS_HELD;
+    // A row is stored in 31 bytes, and its marks in 30.
+    let held = 600 + 31 * ROWS_HELD + 30;
     let limits = DecodeLimits { bytes: held, ..LIMITS };
     normalise(&[&bytes], Edited::White, limits).unwrap();
     let limits = DecodeLimits { bytes: held - 1, ..LIMITS };

@@ -9,6 +9,7 @@
 //! so their order does not matter, and neither do columns that it does not know nor what a file
 //! says about nullability: other tools that rewrite a catalog keep none of these.
 
+pub mod about;
 mod column;
 mod error;
 mod records;

@@ -324,8 +324,18 @@ fn dress_pictures(told: &mut Told, j: usize, masked: bool) {
     });
     told.put_picture("references", references.collect());
     if let Some(mask) = &told.mask {
-        told.put_picture("mask", picture("mask", &id, &mask.drawn));
+        let mut of = picture("mask", &id, &mask.drawn);
+        let origin = match j % 8 {
+            1 => "run_length",
+            5 => "difference",
+            _ => "release",
+        };
+        // What is a string in the release has no path in it.
+        if let Some(name) = of.get_mut("name").filter(|_| origin == "run_length") {
+            *name = Value::Null;
+        }
+        told.put_picture("mask", of);
         told.put("mask_grid", json!(grid));
-        told.put("mask_origin", json!(if j % 8 == 5 { "difference" } else { "release" }));
+        told.put("mask_origin", json!(origin));
     }
 }

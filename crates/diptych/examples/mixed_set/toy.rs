@@ -10,6 +10,7 @@ use diptych::schema::{
     Address, Caption, Combine, EditBox, EditPair, Edited, Grid, InstructionVariant, Label, Mask,
     MaskOrigin, MaskPart, Picture, Reference, Region, Score, Split,
 };
+use diptych_pixels::run_length::encode;
 use serde_json::Value;
 
 use crate::pictures::{Drawn, DrawnMask};
@@ -129,8 +130,15 @@ fn picture(of: &Value, drawn: &Drawn) -> Picture {
 fn mask(record: &Value, of: &Value, drawn: &DrawnMask) -> Mask {
     let grid = text(record, "mask_grid").and_then(|word| Grid::from_word(&word));
     let origin = text(record, "mask_origin").and_then(|word| MaskOrigin::from_word(&word));
+    let part = if origin == Some(MaskOrigin::RunLength) {
+        let (width, height) = drawn.drawn.size();
+        let counts = encode(&drawn.pixels, (width, height)).unwrap_or_default();
+        MaskPart::RunLength { counts, width, height }
+    } else {
+        MaskPart::Picture(picture(of, &drawn.drawn))
+    };
     Mask {
-        parts: vec![MaskPart::Picture(picture(of, &drawn.drawn))],
+        parts: vec![part],
         combine: Combine::Union,
         edited: if drawn.dark_is_edited { Edited::Black } else { Edited::White },
         grid: grid.unwrap_or(Grid::Other),

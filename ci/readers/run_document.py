@@ -1,6 +1,6 @@
-"""Runs what the README tells its readers to run.
+"""Runs what a document tells its readers to run.
 
-usage: run_readme.py README.md FOLDER MARK
+usage: run_document.py DOCUMENT.md FOLDER MARK
 
 In FOLDER, runs each code block that follows the comment `<!-- ci: MARK -->`, in order: `sh` with
 bash, `python` with this interpreter. Ends with the exit code of the first that fails, and with 1
@@ -19,17 +19,17 @@ def main() -> None:
     """Runs the blocks."""
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    readme, folder, wanted = sys.argv[1:]
+    document, folder, wanted = sys.argv[1:]
     interpreters = {"sh": ["bash", "-euxo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
-    blocks = BLOCK.findall(Path(readme).read_text(encoding="utf-8"))
+    blocks = BLOCK.findall(Path(document).read_text(encoding="utf-8"))
     marked = [(language, code) for mark, language, code in blocks if mark == wanted]
     for language, code in marked:
         done = subprocess.run([*interpreters[language], code], cwd=folder, check=False)
         if done.returncode:
             sys.exit(done.returncode)
     if not marked:
-        sys.exit(f"{readme}: no block is marked with <!-- ci: {wanted} -->")
-    print(f"{readme}: {len(marked)} blocks were run", flush=True)
+        sys.exit(f"{document}: no block is marked with <!-- ci: {wanted} -->")
+    print(f"{document}: {len(marked)} blocks were run", flush=True)
 
 
 if __name__ == "__main__":

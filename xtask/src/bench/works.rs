@@ -1,0 +1,298 @@
+//! The works: what is compared with what, as data. A new comparison is a new row here.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Something that is done to a data folder, in several ways.
+pub(super) struct Work {
+    pub(super) name: &'static str,
+    /// What it compares, in one sentence.
+    pub(super) about: &'static str,
+    /// What the data folder must hold: a folder in it ("" is the data folder), and how the name of
+    /// a file in that one ends.
+    pub(super) needs: &'static [(&'static str, &'static str)],
+    /// Whether the output is about as large as the data.
+    pub(super) copies: bool,
+    /// Whether ours is held to [`PROMISED_BYTES`] and [`PROMISED_BYTES_A_PAIR`].
+    pub(super) promises_memory: bool,
+    /// Ours first: ratios are against it.
+    pub(super) contestants: &'static [Contestant],
+}
+
+/// One way to do a work, as a command.
+pub(super) struct Contestant {
+    pub(super) name: &'static str,
+    /// Words with placeholders: `{data}`, `{out}` (a path where nothing is yet), `{jobs}`,
+    /// `{diptych}` and `{tar_index}` (programs of ours), and where the user gave them `{peers}`
+    /// and `{python}`.
+    pub(super) command: &'static [&'static str],
+}
+
+/// The memory that ours may use for any number of pairs.
+pub(super) const PROMISED_BYTES: u64 = 64_000_000;
+/// The memory that ours may use for each pair besides.
+pub(super) const PROMISED_BYTES_A_PAIR: u64 = 64;
+
+/// Python packages of the contestants, whose versions are told.
+pub(super) const PACKAGES: &[&str] = &["webdataset", "duckdb"];
+
+const INTER_EDIT: &[(&str, &str)] =
+    &[("metadata", ".jsonl.gz"), ("source_shards", ".tar"), ("asset_shards", ".tar")];
+
+/// What everybody can do with a release as it lies there: list its tars and scan its metadata.
+const LIST_AND_SCAN: Contestant = Contestant {
+    name: "tar t + DuckDB",
+    command: &[
+        "sh",
+        "-c",
+        r#"find -L "$1" -name '*.tar' -print0 | xargs -0 -n 1 -P "$2" tar tf &&
+        "$3" "$4/g_meta_scan.py" "$1" "$5" --engine duckdb --threads "$2""#,
+        "sh",
+        "{data}",
+        "{jobs}",
+        "{python}",
+        "{peers}",
+        "{out}",
+    ],
+};
+
+const PYTHON_TAR_INDEX: Contestant = Contestant {
+    name: "Python tarfile index",
+    command: &["{python}", "{peers}/h_tar_index.py", "{data}", "{out}"],
+};
+
+/// All works.
+pub(super) const WORKS: &[Work] = &[
+    Work {
+        name: "convert-webdataset",
+        about: "A release of Inter-Edit-Train becomes WebDataset shards of 256 MB; `cp` only \
+                copies it.",
+        needs: INTER_EDIT,
+        copies: true,
+        promises_memory: false,
+        contestants: &[
+            Contestant {
+                name: "diptych convert",
+                command: &[
+                    "{diptych}",
+                    "convert",
+                    "{data}",
+                    "--to",
+                    "webdataset",
+                    "--out",
+                    "{out}",
+                    "--shard-size",
+                    "256MB",
+                    "--no-sync",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            Contestant { name: "cp -r", command: &["cp", "-r", "{data}", "{out}"] },
+            Contestant {
+                name: "webdataset.ShardWriter",
+                command: &[
+                    "{python}",
+                    "{peers}/a_interedit_webdataset.py",
+                    "{data}",
+                    "{out}",
+                    "--shard-mb",
+                    "256",
+                ],
+            },
+            Contestant {
+                name: "Python tarfile",
+                command: &[
+                    "{python}",
+                    "{peers}/a_interedit_webdataset.py",
+                    "{data}",
+                    "{out}",
+                    "--shard-mb",
+                    "256",
+                    "--writer",
+                    "tarfile",
+                ],
+            },
+        ],
+    },
+    Work {
+        name: "index-header",
+        about: "A release becomes a catalog with the size and type of every picture; the others \
+                list its tars and scan its metadata.",
+        needs: INTER_EDIT,
+        copies: false,
+        promises_memory: true,
+        contestants: &[
+            Contestant {
+                name: "diptych index --probe header",
+                command: &[
+                    "{diptych}",
+                    "index",
+                    "{data}",
+                    "--out",
+                    "{out}",
+                    "--probe",
+                    "header",
+                    "--no-sync",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            LIST_AND_SCAN,
+            PYTHON_TAR_INDEX,
+        ],
+    },
+    Work {
+        name: "index-none",
+        about: "The same, without a look at the pictures.",
+        needs: INTER_EDIT,
+        copies: false,
+        promises_memory: true,
+        contestants: &[
+            Contestant {
+                name: "diptych index --probe none",
+                command: &[
+                    "{diptych}",
+                    "index",
+                    "{data}",
+                    "--out",
+                    "{out}",
+                    "--probe",
+                    "none",
+                    "--no-sync",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            LIST_AND_SCAN,
+            PYTHON_TAR_INDEX,
+        ],
+    },
+    Work {
+        name: "inspect",
+        about: "What is in a release is told, and nothing is written; the others list its tars \
+                and scan its metadata.",
+        needs: INTER_EDIT,
+        copies: false,
+        promises_memory: true,
+        contestants: &[
+            Contestant {
+                name: "diptych inspect",
+                command: &["{diptych}", "inspect", "{data}", "--json", "--jobs", "{jobs}"],
+            },
+            LIST_AND_SCAN,
+        ],
+    },
+    Work {
+        name: "tar-index",
+        about: "The place of every member of the tars in a folder is written down as JSON; \
+                `tar t` lists their names.",
+        needs: &[("", ".tar")],
+        copies: false,
+        promises_memory: false,
+        contestants: &[
+            Contestant {
+                name: "diptych-storage's TarIndex",
+                command: &["{tar_index}", "{data}", "{out}"],
+            },
+            Contestant {
+                name: "tar t",
+                command: &[
+                    "sh",
+                    "-c",
+                    r#"find -L "$1" -name '*.tar' -print0 | xargs -0 -n 1 -P "$2" tar tf"#,
+                    "sh",
+                    "{data}",
+                    "{jobs}",
+                ],
+            },
+            PYTHON_TAR_INDEX,
+        ],
+    },
+];
+
+/// What placeholders stand for, by their names.
+pub(super) type Values = BTreeMap<&'static str, OsString>;
+
+impl Contestant {
+    /// Its command, or the first placeholder that has no value.
+    pub(super) fn fill(&self, values: &Values) -> Result<Vec<OsString>, &'static str> {
+        self.command.iter().map(|word| fill(word, values)).collect()
+    }
+
+    /// Whether its command has a placeholder of this name.
+    pub(super) fn asks_for(&self, name: &str) -> bool {
+        let placeholder = format!("{{{name}}}");
+        self.command.iter().any(|word| word.contains(&placeholder))
+    }
+}
+
+fn fill(word: &'static str, values: &Values) -> Result<OsString, &'static str> {
+    let mut filled = OsString::new();
+    let mut rest = word;
+    while let Some((before, name, after)) = placeholder(rest) {
+        filled.push(before);
+        filled.push(values.get(name).ok_or(name)?);
+        rest = after;
+    }
+    filled.push(rest);
+    Ok(filled)
+}
+
+/// What comes before the first placeholder of a text, its name, and what comes behind it.
+fn placeholder(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('{')?;
+    let (name, after) = rest.split_once('}')?;
+    Some((before, name, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(names: &[&'static str]) -> Values {
+        names.iter().map(|name| (*name, OsString::from(format!("<{name}>")))).collect()
+    }
+
+    #[test]
+    fn placeholders_are_filled() {
+        let contestant = Contestant {
+            name: "x",
+            command: &["{python}", "{peers}/x.py", "--threads={jobs}", "$1", "a{data}b{out}"],
+        };
+        let all = values(&["python", "peers", "jobs", "data", "out"]);
+        let filled = contestant.fill(&all).unwrap();
+        assert_eq!(filled, ["<python>", "<peers>/x.py", "--threads=<jobs>", "$1", "a<data>b<out>"]);
+        assert_eq!(contestant.fill(&values(&["python", "jobs", "data", "out"])), Err("peers"));
+        assert!(contestant.asks_for("peers") && !contestant.asks_for("diptych"));
+    }
+
+    #[test]
+    fn every_work_is_whole() {
+        let known = ["data", "out", "jobs", "diptych", "tar_index", "peers", "python"];
+        let mut names = std::collections::BTreeSet::new();
+        for work in WORKS {
+            assert!(names.insert(work.name), "{} is there twice", work.name);
+            assert!(work.about.ends_with('.') && !work.needs.is_empty(), "{}", work.name);
+            let ours = work.contestants.first().unwrap();
+            assert!(ours.fill(&values(&known)).is_ok(), "{}", work.name);
+            assert!(ours.asks_for("diptych") || ours.asks_for("tar_index"), "{}", work.name);
+            assert!(work.contestants.len() >= 2, "{} compares nothing", work.name);
+            for contestant in work.contestants {
+                assert!(contestant.fill(&values(&known)).is_ok(), "{}", contestant.name);
+                assert!(contestant.asks_for("data"), "{} reads nothing", contestant.name);
+                // A peer that is asked for is run by the interpreter that is asked for.
+                assert_eq!(contestant.asks_for("peers"), contestant.asks_for("python"));
+            }
+        }
+    }
+
+    #[test]
+    fn every_work_is_documented() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let page = std::fs::read_to_string(root.join("docs/benchmarks.md")).unwrap();
+        for work in WORKS {
+            assert!(page.contains(&format!("| `{}` |", work.name)), "{} has no row", work.name);
+        }
+    }
+}

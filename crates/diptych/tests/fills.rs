@@ -12,6 +12,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use diptych::catalog::Catalog;
+use diptych::format::OptionKind;
+use diptych::format::options::Assignment;
 use diptych::schema::arrow::{catalog_schema, encode};
 use diptych::schema::{Address, EditPair, Picture};
 use diptych::{Request, Silent, SourceRequest};
@@ -38,8 +40,19 @@ fn a_format_fills_the_columns_that_it_declares() {
         let about = format.about();
         let dir = tempfile::tempdir().unwrap();
         let source = SourceRequest { path: fixtures().join(about.name), from: None };
-        let request =
-            Request { durable: false, ..Request::new(vec![source], "", dir.path().join("c")) };
+        // A further folder that the format takes lies beside its release.
+        let folders = about.options.iter().filter(|option| option.kind == OptionKind::Folder);
+        let options = folders.map(|option| {
+            let folder = fixtures().join(format!("{}-{}", about.name, option.key));
+            Assignment {
+                format: about.name.to_owned(),
+                key: option.key.to_owned(),
+                value: folder.to_str().unwrap().to_owned(),
+            }
+        });
+        let options = options.collect();
+        let request = Request::new(vec![source], "", dir.path().join("c"));
+        let request = Request { durable: false, options, ..request };
         diptych::engine().index(&request, &Silent).unwrap();
         let catalog = Catalog::open(&request.out).unwrap().unwrap();
         let mut found = BTreeSet::new();

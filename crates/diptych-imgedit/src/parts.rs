@@ -2,7 +2,7 @@
 
 use diptych_format::{Facet, Part, Published};
 
-use crate::groups::{GROUPS, SCORED, STEMS};
+use crate::groups::{GROUPS, SCORED, STEMS, Stem};
 use crate::layout::Partition;
 use crate::pieces::Archive;
 
@@ -43,48 +43,59 @@ pub(crate) fn parts(
         published: Some(published),
         missing,
     };
+    let archives_of =
+        |group: &str| -> Vec<_> { archives.iter().filter(|of| of.name() == group).collect() };
     let mut parts = Vec::new();
     for stem in &STEMS {
-        let here = found.iter().filter(|of| of.partition.known == Some(stem));
-        let (mut rows, mut edits, mut pairs, mut is_here) = (0, 0, 0, false);
-        for of in here {
-            (rows, edits, pairs, is_here) =
-                (rows + of.rows, edits + of.edits, pairs + of.pairs, true);
-        }
-        let mut missing = Vec::new();
-        if !is_here {
-            missing.push(format!("Parquet/{}.parquet is not there", stem.name));
+        let here: Vec<_> = found.iter().filter(|of| of.partition.known == Some(stem)).collect();
+        let sum = |of: fn(&Found<'_>) -> u64| here.iter().map(|found| of(found)).sum::<u64>();
+        let (edits, pairs) = (sum(|of| of.edits), sum(|of| of.pairs));
+        // A part of the release is a normal thing to have: what is missing is the half of one.
+        let missing = if here.is_empty() {
+            let there = !archives_of(stem.group).is_empty();
+            there.then(|| format!("Parquet/{}.parquet is not there, its archive is", stem.name))
         } else if pairs < edits {
-            missing.push(format!("{} of {edits} edits are no pairs", edits - pairs));
-        }
-        if stem.lost > 0 {
-            let all = stem.rows * stem.pairs_each;
-            let share = share(stem.pairs(), all);
-            let lost = stem.lost;
-            missing.push(format!(
-                "in the whole release {lost} of {all} have no pictures ({share} have)"
-            ));
-        }
-        let missing = Some(missing.join("; ")).filter(|missing| !missing.is_empty());
-        parts.push(part(format!("rows of {}", stem.name), rows, stem.rows, missing));
+            Some(format!("{} of {edits} edits are no pairs{}", edits - pairs, lost(stem)))
+        } else {
+            None
+        };
+        parts.push(part(format!("rows of {}", stem.name), sum(|of| of.rows), stem.rows, missing));
     }
     for group in &GROUPS {
-        let here: Vec<_> = archives.iter().filter(|of| of.name() == group.name).collect();
+        let here = archives_of(group.name);
         // An archive that was not cut is all of its pieces.
         let pieces = here.iter().map(|of| if of.pieces == 0 { group.pieces } else { of.pieces });
         let gaps: Vec<_> =
             here.iter().flat_map(|of| &of.gaps).map(|gap| gap.what.as_str()).collect();
-        let missing = if here.is_empty() {
-            Some(format!("{}/{}.tar.split.* is not there", group.folder, group.name))
-        } else {
+        let is_wanted =
+            |of: &Found<'_>| of.partition.known.is_some_and(|stem| stem.group == group.name);
+        let missing = if !here.is_empty() {
             Some(gaps.join("; ")).filter(|gaps| !gaps.is_empty())
+        } else if found.iter().any(is_wanted) {
+            Some(format!(
+                "{}/{}.tar.split.* is not there, its Parquet file is",
+                group.folder, group.name
+            ))
+        } else {
+            None
         };
         parts.push(part(format!("pieces of {}", group.name), pieces.sum(), group.pieces, missing));
     }
-    let missing = scored.is_none().then(|| format!("{} is not there", crate::side::SCORES));
     let here = scored.map_or(0, |count| count as u64);
-    parts.push(part("folders with scores".to_owned(), here, SCORED, missing));
+    parts.push(part("folders with scores".to_owned(), here, SCORED, None));
     parts
+}
+
+/// What is known of edits of a Parquet file whose pictures were never released.
+fn lost(stem: &Stem) -> String {
+    let all = stem.rows * stem.pairs_each;
+    match stem.lost {
+        0 => String::new(),
+        lost => {
+            let share = share(stem.pairs(), all);
+            format!("; in the whole release {lost} of {all} have no pictures ({share} have)")
+        }
+    }
 }
 
 /// A share in percent, rounded to one decimal.
@@ -96,22 +107,33 @@ fn share(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diptych_storage::RelPath;
 
     #[test]
     fn a_line_tells_what_is_missing_and_what_was_never_there() {
-        let lines = parts(&[], &[], Some(7));
+        let stem = Stem::named("remove_part0").unwrap();
+        let partition = Partition {
+            path: RelPath::new("Parquet/remove_part0.parquet").unwrap(),
+            stem: "remove_part0".to_owned(),
+            known: Some(stem),
+            task: Some(stem.task),
+        };
+        let found = [Found { partition: &partition, rows: 4, edits: 4, pairs: 3 }];
+        let lines = parts(&found, &[], Some(7));
         assert_eq!(lines.len(), 37 + 35 + 1);
         let of = |name: &str| lines.iter().find(|part| part.name == name).unwrap();
         let remove = of("rows of remove_part0");
-        assert_eq!((remove.here, remove.published), (0, Some(32_222)));
-        assert_eq!(
-            remove.missing.as_deref(),
-            Some(
-                "Parquet/remove_part0.parquet is not there; in the whole release 7968 of 32222 \
-                 have no pictures (75.3 % have)"
-            )
-        );
-        assert_eq!(of("pieces of results_replace_part0").published, Some(14));
+        assert_eq!((remove.here, remove.published), (4, Some(32_222)));
+        let lost = "1 of 4 edits are no pairs; in the whole release 7968 of 32222 have no pictures \
+                    (75.3 % have)";
+        assert_eq!(remove.missing.as_deref(), Some(lost));
+        let archive = of("pieces of results_remove_part0");
+        let gone = "Singleturn/results_remove_part0.tar.split.* is not there, its Parquet file is";
+        assert_eq!(archive.missing.as_deref(), Some(gone));
+        // What nobody has downloaded is not missing.
+        let replace = of("pieces of results_replace_part0");
+        assert_eq!((replace.published, replace.missing.as_deref()), (Some(14), None));
+        assert_eq!(of("rows of add_part0").missing, None);
         let scores = of("folders with scores");
         assert_eq!((scores.here, scores.missing.as_deref()), (7, None));
         assert_eq!(PUBLISHED.iter().map(|of| of.pairs).sum::<u64>(), 1_400_396);

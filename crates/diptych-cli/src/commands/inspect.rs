@@ -83,7 +83,7 @@ fn told(of: &Inspection, some: usize) -> String {
     lines.push(&format!("{} ({}){why}", of.title, of.format));
     let (files, bytes) = (counted(of.files, "file"), size(of.bytes));
     lines.push(&format!("{}: {files}, {bytes}", of.root.display()));
-    push_parts(&mut lines, &of.parts);
+    push_parts(&mut lines, &of.parts, some);
     lines.push("");
     completeness(of).iter().for_each(|line| lines.push(line));
     lines.push("");
@@ -94,13 +94,17 @@ fn told(of: &Inspection, some: usize) -> String {
 }
 
 /// The table of what a release consists of.
-fn push_parts(lines: &mut Lines, parts: &[Part]) {
+fn push_parts(lines: &mut Lines, parts: &[Part], some: usize) {
     if parts.is_empty() {
         return;
     }
     lines.push("");
+    // Of a release in very many parts, those that nobody has downloaded are only counted.
+    let absent = |part: &Part| part.here == 0 && part.stated.is_none() && part.missing.is_none();
+    let (hidden, shown): (Vec<_>, Vec<_>) =
+        parts.iter().partition(|part| parts.len() > some && absent(part));
     let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), grouped);
-    let rows = parts.iter().map(|part| {
+    let rows = shown.iter().map(|part| {
         let stated = part.stated.as_ref().map(|stated| stated.count);
         [part.name.clone(), grouped(part.here), number(stated), number(part.published)]
     });
@@ -118,6 +122,12 @@ fn push_parts(lines: &mut Lines, parts: &[Part]) {
     for [name, here, stated, published] in &rows {
         lines.push(&format!("{name:<w0$}  {here:>w1$}  {stated:>w2$}  {published:>w3$}"));
     }
+    if !hidden.is_empty() {
+        let names = hidden.iter().take(some).map(|part| part.name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let more = if hidden.len() > some { ", ..." } else { "" };
+        lines.push(&format!("nothing is here of {} more: {names}{more}", hidden.len()));
+    }
 }
 
 /// Whether a release is complete, in words.
@@ -130,17 +140,7 @@ fn completeness(of: &Inspection) -> Vec<String> {
             false => "it does not say how much there should be".to_owned(),
         });
     }
-    let less = |part: &&Part| part.published.is_some_and(|published| published > part.here);
-    if let Some(part) = of.parts.iter().find(less) {
-        lines.push(format!(
-            "a part of what was published: {} of {} {}",
-            grouped(part.here),
-            grouped(part.published.unwrap_or_default()),
-            part.name
-        ));
-    } else if of.parts.iter().any(|part| part.published.is_some()) {
-        lines.push("the whole of what was published".to_owned());
-    }
+    lines.extend(share_of_published(&of.parts));
     match (lost, of.edits) {
         (0, _) => {}
         (1, 1) => lines.push("the one edit cannot be converted".to_owned()),
@@ -150,6 +150,28 @@ fn completeness(of: &Inspection) -> Vec<String> {
         }
     }
     lines
+}
+
+/// How much of what was published is here.
+fn share_of_published(parts: &[Part]) -> Option<String> {
+    let published: Vec<_> = parts.iter().filter_map(|part| Some((part, part.published?))).collect();
+    let less: Vec<_> = published.iter().filter(|(part, all)| part.here < *all).collect();
+    let of_it = "a part of what was published";
+    match less.first() {
+        None if published.is_empty() => None,
+        None => Some("the whole of what was published".to_owned()),
+        Some((part, all)) if published.len() <= SOME => {
+            Some(format!("{of_it}: {} of {} {}", grouped(part.here), grouped(*all), part.name))
+        }
+        Some(_) => {
+            let none = less.iter().filter(|(part, _)| part.here == 0).count();
+            let (all, whole) = (published.len(), published.len() - less.len());
+            let some = less.len() - none;
+            Some(format!(
+                "{of_it}: of {all} things, {whole} are here whole, {some} in part and {none} not at all"
+            ))
+        }
+    }
 }
 
 /// What is missing of a part.
@@ -182,14 +204,8 @@ fn push_pairs(lines: &mut Lines, of: &Inspection) {
     if of.datasets.len() > 1 {
         for line in of.datasets.iter().take(VALUES * 8) {
             let name = line.subset.as_ref().unwrap_or(&line.dataset);
-            lines.named(
-                "",
-                &format!(
-                    "{name}: {}, {}",
-                    grouped(line.edits),
-                    counted_grouped(line.pairs, "pair")
-                ),
-            );
+            let (read, pairs) = (grouped(line.edits), counted_grouped(line.pairs, "pair"));
+            lines.named("", &format!("{name}: {read} read: {pairs}"));
         }
     }
     if of.pairs == 0 {

@@ -17,7 +17,7 @@ pub(crate) use index::RecapIndex;
 
 use super::Context;
 use super::result::{self, CONTEXT, Object, label};
-use crate::groups::Task;
+use crate::groups::{Masks, Task};
 
 /// How far the edges of one box may lie apart in two files, in pixels.
 const NEAR: f64 = 1.0;
@@ -130,7 +130,7 @@ pub(super) fn add(
         }
     }
     pair.regions.append(&mut segments);
-    if pair.mask.is_none() {
+    if pair.mask.is_none() && context.task.masks() != Masks::None {
         pair.mask = mask(pair);
     }
 }

@@ -96,20 +96,43 @@ struct Found {
     survey: Survey,
     problems: survey::Problems,
     books: Books,
-    /// The ids of a partition's pairs, with dataset and subset of each.
-    ids: Vec<Id>,
+    ids: Ids,
 }
 
-struct Id {
-    pair_id: String,
-    dataset: String,
-    subset: Option<String>,
+/// The ids of a partition's pairs: their text one behind the other, since there are very many.
+#[derive(Default)]
+struct Ids {
+    text: String,
+    ends: Vec<usize>,
+    /// Dataset and subset of the pairs from a number on, until the next.
+    of: Vec<(usize, String, Option<String>)>,
+}
+
+impl Ids {
+    fn push(&mut self, pair: &EditPair) {
+        let last = self.of.last().map(|(_, dataset, subset)| (dataset, subset));
+        if last != Some((&pair.dataset, &pair.subset)) {
+            self.of.push((self.ends.len(), pair.dataset.clone(), pair.subset.clone()));
+        }
+        self.text.push_str(&pair.pair_id);
+        self.ends.push(self.text.len());
+    }
+
+    /// Each id, with dataset and subset.
+    fn iter(&self) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).enumerate().filter_map(|(number, (start, end))| {
+            let of = self.of.partition_point(|(first, ..)| *first <= number).checked_sub(1)?;
+            let (_, dataset, subset) = self.of.get(of)?;
+            Some((self.text.get(start..*end)?, dataset.as_str(), subset.as_deref()))
+        })
+    }
 }
 
 impl Found {
     fn new(published: &'static [Published]) -> Self {
         let (problems, books) = (survey::Problems::default(), Books::default());
-        Self { survey: Survey::of(published), problems, books, ids: Vec::new() }
+        Self { survey: Survey::of(published), problems, books, ids: Ids::default() }
     }
 
     fn add(&mut self, edit: Edit) {
@@ -117,8 +140,7 @@ impl Found {
         match edit {
             Edit::Pair(pair) => {
                 self.survey.add(&pair);
-                let EditPair { pair_id, dataset, subset, .. } = *pair;
-                self.ids.push(Id { pair_id, dataset, subset });
+                self.ids.push(&pair);
             }
             Edit::Rejected(rejection) => self.problems.add(*rejection),
         }
@@ -127,19 +149,20 @@ impl Found {
     /// Rejects pairs whose id was there before, as a plan would. `seen` holds what stands for the
     /// ids, which come in the order of the release.
     fn reject_repeats(&mut self, at: &Place, seen: &mut HashSet<u64>) {
-        for Id { pair_id, dataset, subset } in std::mem::take(&mut self.ids) {
+        let ids = std::mem::take(&mut self.ids);
+        for (pair_id, dataset, subset) in ids.iter() {
             // Half of what a plan compares, to hold half as much: of a million ids, two agree by
             // chance in one of thirty million releases.
-            if seen.insert((id_digest(&pair_id) >> 64) as u64) {
+            if seen.insert((id_digest(pair_id) >> 64) as u64) {
                 continue;
             }
             let rejection = Rejection {
                 kind: "duplicate_pair_id".to_owned(),
                 cause: "a pair with this id was read before; the first one stays".to_owned(),
                 at: at.clone(),
-                dataset,
-                subset,
-                pair_id: Some(pair_id),
+                dataset: dataset.to_owned(),
+                subset: subset.map(str::to_owned),
+                pair_id: Some(pair_id.to_owned()),
                 native: None,
             };
             self.books.reject(&rejection);

@@ -34,7 +34,7 @@ impl Limits {
         member_name_bytes: 4096,
         member_header_bytes: 1 << 20,
         members: 4_000_000,
-        index_bytes: 64 << 20,
+        index_bytes: 48 << 20,
         files: 1_000_000,
         folder_depth: 32,
         pixels: 100_000_000,

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Keeps values by key until their weights exceed a bound; then the one used longest ago goes.
+/// Keeps values by key until their weights exceed a bound; then the one used longest ago goes, of
+/// those that nobody holds.
 ///
 /// A value is made once even when many threads ask for it at one time: the others wait for that
-/// value only. What is in use stays alive through its [`Arc`], whatever is dropped here.
+/// value only. What somebody holds is kept whatever it weighs: to make it anew beside itself would
+/// save nothing, and two that are asked for in turn would be made for each asking.
 pub struct Recent<K, V> {
     bound: usize,
     kept: Mutex<Kept<K, V>>,
@@ -72,10 +74,21 @@ impl<K: Eq + Hash + Clone, V> Recent<K, V> {
     }
 }
 
+impl<V> Slot<V> {
+    /// Whether somebody holds the value, or is about to.
+    fn is_held(&self) -> bool {
+        let Ok(value) = self.value.try_lock() else { return true };
+        value.as_ref().is_some_and(|value| Arc::strong_count(value) > 1)
+    }
+}
+
 impl<K: Eq + Hash + Clone, V> Kept<K, V> {
     fn shrink(&mut self, bound: usize, newest: &K) {
         while self.weight > bound {
-            let others = self.slots.iter().filter(|(key, slot)| *key != newest && slot.weight > 0);
+            let others = self
+                .slots
+                .iter()
+                .filter(|(key, slot)| *key != newest && slot.weight > 0 && !slot.is_held());
             let Some(oldest) = others.min_by_key(|(_, slot)| slot.used).map(|(key, _)| key.clone())
             else {
                 break;
@@ -121,6 +134,27 @@ mod tests {
         assert_eq!(recent.get(&1, || Ok::<_, ()>((8, 10))).as_deref(), Ok(&7));
         assert_eq!(recent.get(&2, || Ok::<_, ()>((9, 1))).as_deref(), Ok(&9));
         assert_eq!(recent.get(&1, || Ok::<_, ()>((8, 10))).as_deref(), Ok(&8));
+    }
+
+    #[test]
+    fn what_is_held_is_not_made_anew() {
+        let recent = Recent::new(3);
+        let made = AtomicUsize::new(0);
+        let get = |key: u32| {
+            recent.get(&key, || {
+                made.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, ()>((key, 10))
+            })
+        };
+        let held = [get(1), get(2)];
+        for key in [1, 2, 1, 2] {
+            assert_eq!(*get(key).unwrap(), key);
+        }
+        assert_eq!(made.load(Ordering::Relaxed), 2);
+        drop(held);
+        get(3).unwrap();
+        get(1).unwrap();
+        assert_eq!(made.load(Ordering::Relaxed), 4, "what nobody holds went for the third");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Pictures by the paths that rows give, in the archives of their group or loose.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use diptych_format::archives::{Archives, NotFound};
+use diptych_format::archives::{ArchiveIndex, Archives, NotFound};
 use diptych_format::{FormatError, ReaderInput};
 use diptych_schema::Picture;
 use diptych_storage::tar::MemberKind;
@@ -19,6 +20,9 @@ use crate::tops::{Tops, fitting};
 
 /// Paths of which it is remembered where such are found.
 const REMEMBERED: usize = 1024;
+
+/// Archives whose indexes are held while a partition is read; most have one.
+const HELD: usize = 4;
 
 /// The files of a copy that hold pictures.
 pub(crate) struct Pictures {
@@ -107,7 +111,8 @@ impl Pictures {
 
     /// What finds the pictures of a partition.
     pub(crate) fn finder<'a>(&'a self, partition: &'a Partition) -> Finder<'a> {
-        Finder { pictures: self, partition, homes: HashMap::new(), open: None }
+        let held = RefCell::default();
+        Finder { pictures: self, partition, homes: HashMap::new(), open: None, held }
     }
 
     fn tops<'a>(&self, place: &'a Place) -> Result<&'a Tops, FormatError> {
@@ -137,6 +142,9 @@ pub(crate) struct Finder<'a> {
     homes: HashMap<String, Rc<Homes>>,
     /// The archive read from last.
     open: Option<(u32, Arc<dyn ReadAt>)>,
+    /// Indexes of the archives that were asked last: those of a large group weigh more than all
+    /// that is kept for others, and must not be made anew for each picture.
+    held: RefCell<VecDeque<(u32, Arc<ArchiveIndex>)>>,
 }
 
 impl Finder<'_> {
@@ -202,7 +210,7 @@ impl Finder<'_> {
         let Some(place) = pictures.found.get(place) else { return Ok(None) };
         let tops = pictures.tops(place)?;
         for run in place.runs() {
-            let index = pictures.archives.index(run)?;
+            let index = self.index(run)?;
             let entry = index.get(tops.member(&path));
             let Some(entry) = entry.filter(|entry| entry.kind == MemberKind::File) else {
                 continue;
@@ -221,6 +229,19 @@ impl Finder<'_> {
         Ok(None)
     }
 
+    fn index(&self, run: u32) -> Result<Arc<ArchiveIndex>, FormatError> {
+        let mut held = self.held.borrow_mut();
+        if let Some((_, index)) = held.iter().find(|(number, _)| *number == run) {
+            return Ok(Arc::clone(index));
+        }
+        let index = self.pictures.archives.index(run)?;
+        if held.len() >= HELD {
+            held.pop_front();
+        }
+        held.push_back((run, Arc::clone(&index)));
+        Ok(index)
+    }
+
     /// The picture of that name in an archive, or loose; `None` where there is none.
     fn picture(
         &self,
@@ -236,7 +257,7 @@ impl Finder<'_> {
         let Some(place) = pictures.found.get(place) else { return Ok(None) };
         let tops = pictures.tops(place)?;
         for run in place.runs() {
-            let index = pictures.archives.index(run)?;
+            let index = self.index(run)?;
             if let Some(entry) = index.get(tops.member(name)) {
                 return Ok(Some(pictures.archives.member(called, run, &entry)?));
             }

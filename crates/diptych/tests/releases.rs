@@ -13,6 +13,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use diptych::MaskGrid;
+use diptych::format::options::Assignment;
 use serde_json::{Value, json};
 use support::folder::json_lines;
 use support::job::{convert, rejections, request};
@@ -103,6 +105,60 @@ fn the_miniature_imgedit_comes_out_right() {
             "has_area": !line["edit_area"].is_null(),
         });
         assert_eq!(found, wanted);
+    }
+
+    // Masks say what is edited, as they were released and on the grid of their sources, also with
+    // what the photographs' recaptions say.
+    let recap = releases.join("ImgEdit_recap_mask");
+    let option = Assignment {
+        format: "imgedit".to_owned(),
+        key: "recap".to_owned(),
+        value: recap.to_str().unwrap().to_owned(),
+    };
+    let on_source = tempfile::tempdir().unwrap();
+    let mut again = request(&releases.join("ImgEdit"), on_source.path());
+    (again.mask_grid, again.options) = (MaskGrid::Source, vec![option]);
+    convert(&again).unwrap();
+    let on_source = self::samples(on_source.path());
+    let areas: BTreeMap<_, _> =
+        expected.iter().map(|line| (id(line), &line["edit_area"])).collect();
+    let mut masks = 0;
+    for (sample, is_on_source) in
+        samples.iter().map(|s| (s, false)).chain(on_source.iter().map(|s| (s, true)))
+    {
+        let record = sample.record();
+        let Some(area) = areas[&text(&record, "pair_id")].as_f64() else { continue };
+        let mask = sample.member("mask.png");
+        let found = mask_area(mask, area);
+        assert!((found - area).abs() <= 0.002, "{record}: {found}, not {area}");
+        masks += 1;
+        if is_on_source {
+            let source = &record["pictures"]["source"];
+            let size = [&source["width"], &source["height"]].map(|n| n.as_u64().unwrap());
+            let (width, height) = png_size(mask);
+            assert_eq!([u64::from(width), u64::from(height)], size);
+            assert_eq!(record["mask_grid"], "source");
+        }
+    }
+    assert_eq!(masks, 2 * 63);
+    // What a single edit is about has a name, a box and a mask.
+    let is_edited = |region: &&Value| region["role"] == "edited";
+    let single: Vec<_> = on_source
+        .iter()
+        .map(Sample::record)
+        .filter(|record| record["session_id"].is_null())
+        .filter(|record| {
+            record["regions"].as_array().unwrap().iter().filter(is_edited).count() == 1
+        })
+        .collect();
+    assert!(single.len() >= 25, "only {}", single.len());
+    for record in single {
+        let regions = record["regions"].as_array().unwrap();
+        let edited = regions.iter().find(is_edited).unwrap();
+        assert!(edited["label"].is_string() && edited["mask"].is_string(), "{record}");
+        assert!(record["box"].is_object(), "{record}");
+        let has_mask = !areas[&text(&record, "pair_id")].is_null();
+        assert_eq!(record["pictures"]["mask"].is_object(), has_mask, "{record}");
     }
 
     // The turns of a session are next to each other and in order.

@@ -56,6 +56,14 @@ const LIST_AND_SCAN: Contestant = Contestant {
     ],
 };
 
+const IMGEDIT: &[(&str, &str)] = &[("Parquet", ".parquet"), ("Singleturn", ".tar.split.000")];
+
+/// The way that the authors of ImgEdit document, then Python for the rest.
+const JOIN_AND_UNPACK: Contestant = Contestant {
+    name: "cat, tar x, Python",
+    command: &["{python}", "{peers}/d3_imgedit_webdataset.py", "{data}", "{out}"],
+};
+
 const PYTHON_TAR_INDEX: Contestant = Contestant {
     name: "Python tarfile index",
     command: &["{python}", "{peers}/h_tar_index.py", "{data}", "{out}"],
@@ -181,6 +189,73 @@ pub(super) const WORKS: &[Work] = &[
                 command: &["{diptych}", "inspect", "{data}", "--json", "--jobs", "{jobs}"],
             },
             LIST_AND_SCAN,
+        ],
+    },
+    Work {
+        name: "convert-imgedit",
+        about: "ImgEdit in its pieces becomes WebDataset shards, with masks turned round and on \
+                the grid of their sources.",
+        needs: IMGEDIT,
+        copies: true,
+        promises_memory: false,
+        contestants: &[
+            Contestant {
+                name: "diptych convert",
+                command: &[
+                    "{diptych}",
+                    "convert",
+                    "{data}",
+                    "--to",
+                    "webdataset",
+                    "--out",
+                    "{out}",
+                    "--mask-grid",
+                    "source",
+                    "--shard-size",
+                    "512MB",
+                    "--no-sync",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            JOIN_AND_UNPACK,
+        ],
+    },
+    Work {
+        name: "index-imgedit",
+        about: "ImgEdit in its pieces becomes a catalog; `tar t` lists its archives as if they \
+                were joined.",
+        needs: IMGEDIT,
+        copies: false,
+        promises_memory: false,
+        contestants: &[
+            Contestant {
+                name: "diptych index",
+                command: &[
+                    "{diptych}",
+                    "index",
+                    "{data}",
+                    "--out",
+                    "{out}",
+                    "-o",
+                    "imgedit.side=off",
+                    "--no-sync",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            Contestant {
+                name: "cat, tar t",
+                command: &[
+                    "sh",
+                    "-c",
+                    r#"for first in "$1"/*/*.tar.split.000; do
+                        cat "$(dirname "$first")/$(basename "$first" 000)"* | tar t
+                    done"#,
+                    "sh",
+                    "{data}",
+                ],
+            },
         ],
     },
     Work {

@@ -77,6 +77,8 @@ impl Stage<'_> {
             Err(Halt::Failed(error)) => Err(error),
             Err(Halt::Fault(fault)) => {
                 let Fault { kind, cause, file, name, offset } = *fault;
+                // A mask of run lengths is in no file of pictures: the pair is where its source is.
+                let file = file.or_else(|| pair.source.address.file());
                 Ok(Err(Box::new(Rejection {
                     kind: kind.to_owned(),
                     cause,

@@ -31,6 +31,9 @@ pub enum Note {
     Known(Probed),
 }
 
+/// What every PNG ends with: an empty chunk of the kind IEND.
+const PNG_END: [u8; 12] = *b"\0\0\0\0IEND\xAE\x42\x60\x82";
+
 /// The members of an archive, each with what its first bytes say.
 pub type ArchiveIndex = TarIndex<Note>;
 
@@ -289,6 +292,13 @@ impl Archives {
         if entry.length == 0 {
             return fault("empty_picture", "0 bytes");
         }
+        if let Some(piece) = self.broken_at(number, entry) {
+            let cause = format!(
+                "it does not end where it should, behind the end of {piece}: a piece is short, \
+                 long or another's"
+            );
+            return fault("missing_piece", &cause);
+        }
         let address = Address::Range { file: number, offset: entry.offset, length: entry.length };
         match entry.note {
             Note::Unknown => {
@@ -302,6 +312,36 @@ impl Archives {
                 ..Picture::unprobed(name, address)
             }),
         }
+    }
+
+    /// The piece at whose end a picture is broken: it crosses that, and its last bytes are not
+    /// those of a PNG or a JPEG that begins as it does. Where a piece lost bytes that nobody can
+    /// miss, nothing but this tells that what is read as one picture is parts of two.
+    fn broken_at(&self, number: u32, entry: &Entry<'_, Note>) -> Option<&str> {
+        let pieces = &self.files.get(number as usize)?.pieces;
+        if pieces.len() < 2 {
+            return None;
+        }
+        let last = entry.offset.checked_add(entry.length)?.checked_sub(1)?;
+        let ((first, _), (end, _)) = (self.at(number, entry.offset), self.at(number, last));
+        if first == end {
+            return None;
+        }
+        // What cannot be read is told by whoever copies it.
+        let file = self.open(number).ok()?;
+        let read = |offset: u64, length: u64| {
+            let mut bytes = vec![0; usize::try_from(length.min(entry.length)).ok()?];
+            file.read_exact_at(offset, &mut bytes).ok()?;
+            Some(bytes)
+        };
+        let head = read(entry.offset, 8)?;
+        let tail = read((last + 1).saturating_sub(PNG_END.len() as u64).max(entry.offset), 12)?;
+        let is_whole = match head.as_slice() {
+            [0x89, b'P', b'N', b'G', ..] => tail.ends_with(&PNG_END),
+            [0xFF, 0xD8, 0xFF, ..] => tail.ends_with(&[0xFF, 0xD9]),
+            _ => true,
+        };
+        (!is_whole).then_some(first)
     }
 
     /// The picture that a whole file is.

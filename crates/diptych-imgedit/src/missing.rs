@@ -81,7 +81,7 @@ fn no_archive(partition: &Partition, path: &str) -> PictureFault {
 }
 
 /// A picture that is or may be where a piece is missing or too short.
-fn cut(
+pub(crate) fn cut(
     archives: &Archives,
     (place, _, names): &Tried<'_>,
     path: &str,

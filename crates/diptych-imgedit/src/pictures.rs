@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use diptych_format::archives::{ArchiveIndex, Archives, NotFound};
+use diptych_format::archives::{ArchiveIndex, Archives, NotFound, PictureFault};
 use diptych_format::{FormatError, ReaderInput};
 use diptych_schema::Picture;
 use diptych_storage::tar::MemberKind;
@@ -185,6 +185,22 @@ impl Finder<'_> {
     ) -> Result<Option<Picture>, NotFound> {
         let path = join(&folder.path, name);
         self.picture(folder.place, &path, &path)
+    }
+
+    /// Why the picture `name`, which is not beside one that was found, may be where a piece is
+    /// missing; `None` where none is.
+    pub(crate) fn cut_beside(
+        &self,
+        folder: &Folder,
+        name: &str,
+    ) -> Result<Option<PictureFault>, FormatError> {
+        let pictures = self.pictures;
+        let Some(place) = folder.place.and_then(|place| pictures.found.get(place)) else {
+            return Ok(None);
+        };
+        let path = join(&folder.path, name);
+        let tried = (place, pictures.tops(place)?, vec![path.clone()]);
+        missing::cut(&pictures.archives, &tried, &path)
     }
 
     /// The bytes of a file beside a picture that was found, where it is there: at most `limit` of

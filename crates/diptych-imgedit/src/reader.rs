@@ -122,6 +122,10 @@ impl ImgEditReader {
             let index = RecapIndex::open(Arc::clone(tree), &self.limits);
             let index = index.map_err(|source| self.read_error(RECAP, source))?;
             self.side_faults(index.faults());
+            if index.len() == 0 {
+                let detail = "there is no record of a photograph in it".to_owned();
+                self.notice("empty_recap", RECAP, detail);
+            }
             Ok((index, 1))
         };
         self.recap.get(&(), open).map(Some)
@@ -367,7 +371,11 @@ impl PartitionEdits<'_> {
             Err(NotFound::Fault(fault)) => return Ok(self.faulty(id, *fault, json)),
         };
         let EntryPictures { source, references, target } = pictures;
-        let masks = self.masks(id, &folder)?;
+        let masks = match self.masks(id, &folder) {
+            Ok(masks) => masks,
+            Err(NotFound::Failed(error)) => return Err(error),
+            Err(NotFound::Fault(fault)) => return Ok(self.faulty(id, *fault, json)),
+        };
         let prompt = entry.prompt;
         let parts = Parts { prompt, premise, source, references, target, masks };
         let mut pair = pair(id, parts);
@@ -419,21 +427,24 @@ impl PartitionEdits<'_> {
         Ok((EntryPictures { source, references, target }, folder))
     }
 
-    /// The masks beside the source. All of them or none: a part of a mask is no mask.
-    fn masks(&mut self, id: Id<'_>, folder: &Folder) -> Result<Vec<Picture>, FormatError> {
+    /// The masks beside the source. All of them or none: a part of a mask is no mask. One that was
+    /// never there costs no pair; one that is damaged, or may be where a piece is missing, does.
+    fn masks(&mut self, id: Id<'_>, folder: &Folder) -> Result<Vec<Picture>, NotFound> {
         let Some(task) = self.partition.task.filter(|_| self.reader.has_masks) else {
             return Ok(Vec::new());
         };
         let names = mask_names(task.masks(), id.turn);
         let mut masks = Vec::with_capacity(names.len());
         for name in &names {
-            match self.finder.picture_beside(folder, name) {
-                Ok(Some(mask)) => masks.push(mask),
-                Ok(None) | Err(NotFound::Fault(_)) => {
+            match self.finder.picture_beside(folder, name)? {
+                Some(mask) => masks.push(mask),
+                None => {
+                    if let Some(fault) = self.finder.cut_beside(folder, name)? {
+                        return Err(fault.into());
+                    }
                     self.without_mask += 1;
                     return Ok(Vec::new());
                 }
-                Err(NotFound::Failed(error)) => return Err(error),
             }
         }
         Ok(masks)

@@ -26,9 +26,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// By the columns that a file has; `None` for a file of something else.
+    /// By the columns that a file has; `None` for a file of something else, also where a column
+    /// has the name and a type that is not read.
     pub(crate) fn of(columns: &Fields) -> Option<Self> {
-        let has = |name: &&str| columns.find(name).is_some();
+        let has = |name: &&str| columns.find(name).is_some_and(|(_, of)| is_known(of.data_type()));
         if ONE.iter().all(has) {
             Some(Self::Single)
         } else {
@@ -65,7 +66,7 @@ pub(crate) fn entries(kind: Kind, row: &str) -> Result<Vec<Entry>, String> {
         Kind::Session => match serde_json::from_str::<WireSession>(row) {
             Ok(wire) => {
                 let mut entries = Vec::new();
-                wire.data.into_iter().for_each(|nested| nested.into(&mut entries));
+                wire.data.into_iter().for_each(|nested| nested.into_with_gaps(&mut entries));
                 Ok(entries)
             }
             Err(error) => Err(cause(&error)),
@@ -108,6 +109,19 @@ impl<T> Nested<T> {
     }
 }
 
+impl Nested<Wire> {
+    /// As [`into`](Self::into); an entry that is null keeps its place, since turns are counted.
+    fn into_with_gaps(self, into: &mut Vec<Entry>) {
+        match self {
+            Self::One(one) => into.push(one.into()),
+            Self::Many(many) => many.into_iter().for_each(|nested| match nested {
+                Some(nested) => nested.into_with_gaps(into),
+                None => into.push(Entry::default()),
+            }),
+        }
+    }
+}
+
 impl From<Wire> for Entry {
     fn from(wire: Wire) -> Self {
         let paths = |nested: Option<Nested<String>>| {
@@ -142,7 +156,10 @@ pub(crate) fn is_known(of: &DataType) -> bool {
         | DataType::Float64
         | DataType::Utf8
         | DataType::LargeUtf8
-        | DataType::Utf8View => true,
+        | DataType::Utf8View
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView => true,
         DataType::List(item)
         | DataType::LargeList(item)
         | DataType::ListView(item)
@@ -183,6 +200,10 @@ pub(crate) fn write_json(array: &dyn Array, row: usize, out: &mut String) {
         DataType::Utf8 => text(array.as_string_opt::<i32>().map(|a| a.value(row)), out),
         DataType::LargeUtf8 => text(array.as_string_opt::<i64>().map(|a| a.value(row)), out),
         DataType::Utf8View => text(array.as_string_view_opt().map(|a| a.value(row)), out),
+        // Text of writers that do not say so; what is none is kept as far as it is.
+        DataType::Binary => bytes(array.as_binary_opt::<i32>().map(|a| a.value(row)), out),
+        DataType::LargeBinary => bytes(array.as_binary_opt::<i64>().map(|a| a.value(row)), out),
+        DataType::BinaryView => bytes(array.as_binary_view_opt().map(|a| a.value(row)), out),
         DataType::List(_) => list(array.as_list_opt::<i32>().map(|a| a.value(row)), out),
         DataType::LargeList(_) => list(array.as_list_opt::<i64>().map(|a| a.value(row)), out),
         DataType::ListView(_) => list(array.as_list_view_opt::<i32>().map(|a| a.value(row)), out),
@@ -244,6 +265,11 @@ fn float(value: Option<f64>, out: &mut String) {
         Some(value) => out.push_str(&value.to_string()),
         None => out.push_str("null"),
     }
+}
+
+fn bytes(value: Option<&[u8]>, out: &mut String) {
+    let value = value.map(String::from_utf8_lossy);
+    text(value.as_deref(), out);
 }
 
 fn text(value: Option<&str>, out: &mut String) {
@@ -337,9 +363,22 @@ mod tests {
         )]);
         assert_eq!(json(&fields), r#"{"x":"y"} "#);
         let mut text = String::new();
-        let bytes = arrow_array::BinaryArray::from_vec(vec![b"a"]);
-        write_json(&bytes, 0, &mut text);
-        assert_eq!((text.as_str(), is_known(bytes.data_type())), ("null", false));
+        let day = arrow_array::Date32Array::from(vec![1]);
+        write_json(&day, 0, &mut text);
+        assert_eq!((text.as_str(), is_known(day.data_type())), ("null", false));
+        // Text that is not said to be such.
+        let bytes = arrow_array::BinaryArray::from_vec(vec!["移\"".as_bytes(), b"\xff"]);
+        assert_eq!(json(&bytes), "\"移\\\"\" \"\u{fffd}\" ");
+    }
+
+    #[test]
+    fn an_entry_that_is_null_keeps_its_place() {
+        let row = r#"{"data": [{"input_images": ["a"], "output_images": ["b"], "prompt": "c"}, null,
+            {"input_images": ["d"], "output_images": ["e"], "prompt": "f"}]}"#;
+        let all = entries(Kind::Session, row).unwrap();
+        let wanted =
+            [entry(&["a"], &["b"], Some("c")), Entry::default(), entry(&["d"], &["e"], Some("f"))];
+        assert_eq!(all, wanted);
     }
 
     fn entry(inputs: &[&str], outputs: &[&str], prompt: Option<&str>) -> Entry {

@@ -203,8 +203,8 @@ fn a_hybrid_edit_has_the_union_of_two_masks_or_none() {
     let mut pictures = vec![
         ("origin_0.png", png(10, 40)),
         ("result_1.png", png(10, 40)),
-        ("mask_0.png", png(10, 41)),
-        ("mask_1.png", png(10, 42)),
+        ("mask_0.png", png(10, 51)),
+        ("mask_1.png", png(10, 52)),
         ("result.json", br#"{"edit_type": "add"}"#.to_vec()),
         ("result_fixed.json", br#"{"edit_type": ["replace", "remove"]}"#.to_vec()),
     ];
@@ -215,7 +215,7 @@ fn a_hybrid_edit_has_the_union_of_two_masks_or_none() {
         MaskPart::Picture(picture) => picture.address.length(),
         MaskPart::RunLength { .. } => None,
     };
-    assert_eq!(mask.parts.iter().map(lengths).collect::<Vec<_>>(), [Some(41), Some(42)]);
+    assert_eq!(mask.parts.iter().map(lengths).collect::<Vec<_>>(), [Some(51), Some(52)]);
     assert_eq!(mask.combine.word(), "union");
     // What was corrected counts, and both are kept.
     assert_eq!(pairs[0].edit_type_native, ["replace", "remove"]);

@@ -6,11 +6,13 @@
 
 mod index;
 
+use diptych_pixels::run_length::{RunLimits, decode};
 use diptych_schema::text::language_of;
 use diptych_schema::{
     Caption, Combine, EditBox, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, Picture, Region,
     Score,
 };
+use diptych_storage::Limits;
 use serde_json::Value;
 
 pub(crate) use index::RecapIndex;
@@ -174,11 +176,18 @@ fn same(region: &Region, segments: &[Region]) -> Option<usize> {
     }
 }
 
+/// Whether run lengths are such of their grid: what is damaged here is no mask, and costs no pair.
+fn can_be_drawn(part: &MaskPart) -> bool {
+    let MaskPart::RunLength { counts, width, height } = part else { return true };
+    let limits = RunLimits { pixels: Limits::DEFAULT.pixels, runs: Limits::DEFAULT.pixels };
+    decode(counts.as_bytes(), (*width, *height), limits).is_ok()
+}
+
 /// The mask that the run lengths of the edited objects make, where there are those of each.
 fn mask(pair: &EditPair) -> Option<Mask> {
     let edited = pair.regions.iter().filter(|region| result::is_of_edit(region));
     let parts: Option<Vec<_>> = edited.map(|region| region.mask.clone()).collect();
-    let parts = parts.filter(|parts| !parts.is_empty())?;
+    let parts = parts.filter(|parts| !parts.is_empty() && parts.iter().all(can_be_drawn))?;
     let size = parts.first().and_then(MaskPart::size);
     let is_size_of = |picture: &Picture| size.is_some() && picture.size() == size;
     let grid = if is_size_of(&pair.source) {

@@ -20,7 +20,8 @@ pub(crate) fn png(width: u32, length: usize) -> Vec<u8> {
     bytes.extend(width.to_be_bytes());
     bytes.extend(7_u32.to_be_bytes());
     bytes.extend([8, 2, 0, 0, 0, 0, 0, 0, 0]);
-    bytes.resize(length.max(33), b'p');
+    bytes.resize(length.max(45) - 12, b'p');
+    bytes.extend(b"\0\0\0\0IEND\xAE\x42\x60\x82");
     bytes
 }
 

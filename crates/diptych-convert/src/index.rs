@@ -61,7 +61,7 @@ pub(crate) fn write_catalog(
     let mut sources = Vec::with_capacity(job.sources.len());
     let mut files = Vec::new();
     for open in job.sources {
-        let reader = open_reader(job, open)?;
+        let reader = open.reader(job.limits, job.probe)?;
         let first_file = u32::try_from(files.len()).unwrap_or(u32::MAX);
         files.extend(file_table(open, reader.as_ref())?);
         if u32::try_from(files.len()).is_err() {
@@ -99,14 +99,6 @@ pub(crate) fn write_catalog(
         notices,
     };
     put_json(out, &format!("{at}/{HEAD}"), &head)
-}
-
-/// A reader of the release, as the job wants it read.
-pub(crate) fn open_reader(
-    job: &IndexJob<'_>,
-    open: &OpenSource,
-) -> Result<Box<dyn Reader>, EngineError> {
-    open.reader(job.limits, job.probe)
 }
 
 fn file_table(open: &OpenSource, reader: &dyn Reader) -> Result<Vec<CatalogFile>, EngineError> {

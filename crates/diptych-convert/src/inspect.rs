@@ -18,7 +18,7 @@ pub use counts::{Counts, LARGEST, Lengths, Spread};
 pub use survey::{Gathered, Pictures, Problem, Scores, Sizes, Survey};
 
 use crate::error::EngineError;
-use crate::index::{IndexJob, open_reader, read_edits, release_notices};
+use crate::index::{IndexJob, read_edits, release_notices};
 use crate::observe::Event;
 use crate::plan::id_digest;
 use crate::report::Books;
@@ -182,7 +182,7 @@ const PARTITIONS: usize = 8;
 
 /// Reads a whole release and says what it is.
 pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspection, EngineError> {
-    let reader = open_reader(job, source)?;
+    let reader = source.reader(job.limits, job.probe)?;
     let count = reader.partitions().len();
     job.observer.event(Event::Indexing { partitions: count });
     let stop = AtomicBool::new(false);

@@ -16,7 +16,7 @@ use diptych_storage::read::Pieces;
 use diptych_storage::recent::Recent;
 use diptych_storage::tar::{DefectKind, Entry, Member, MemberKind, TarIndex};
 use diptych_storage::text::printable;
-use diptych_storage::{Limits, ReadAt, ReadTree};
+use diptych_storage::{Limits, ReadAt, ReadTree, RelPath};
 
 use crate::{FormatError, Notice, Place, Probe, ReaderInput, SourceFile};
 
@@ -80,6 +80,8 @@ pub struct Archives {
     limits: Limits,
     probe: Probe,
     files: Vec<SourceFile>,
+    /// Where the pieces of a file that has several end in it, in order.
+    ends: BTreeMap<u32, Vec<u64>>,
     indexes: Recent<u32, ArchiveIndex>,
     seen: Mutex<Seen>,
 }
@@ -96,7 +98,22 @@ impl Archives {
     /// The files `files` of the release that a reader was given.
     #[must_use]
     pub fn new(input: &ReaderInput<'_>, files: Vec<SourceFile>) -> Self {
+        let length =
+            |piece: &RelPath| input.tree.entry(piece.as_str()).map_or(0, |entry| entry.length);
+        let ends = |file: &SourceFile| {
+            let lengths = file.pieces.iter().map(length);
+            let sums = lengths.scan(0_u64, |end, length| {
+                *end = end.saturating_add(length);
+                Some(*end)
+            });
+            sums.collect()
+        };
         Self {
+            ends: (0..)
+                .zip(&files)
+                .filter(|(_, file)| file.pieces.len() > 1)
+                .map(|(number, file)| (number, ends(file)))
+                .collect(),
             tree: Arc::clone(&input.tree),
             label: input.label.to_owned(),
             limits: input.limits,
@@ -130,18 +147,15 @@ impl Archives {
     /// Which piece of a file holds the byte at `offset`, and where in that piece it is.
     #[must_use]
     pub fn at(&self, number: u32, offset: u64) -> (&str, u64) {
-        let file = self.files.get(number as usize);
-        let mut within = offset;
-        let mut found = ("", offset);
-        for piece in file.iter().flat_map(|file| &file.pieces) {
-            found = (piece.as_str(), within);
-            let length = self.tree.entry(piece.as_str()).map_or(0, |entry| entry.length);
-            match within.checked_sub(length) {
-                Some(rest) => within = rest,
-                None => break,
-            }
-        }
-        found
+        let piece = || {
+            let file = self.files.get(number as usize)?;
+            let ends = self.ends.get(&number)?;
+            // Behind the end it is the last one that goes on.
+            let place = ends.partition_point(|end| *end <= offset).min(ends.len().checked_sub(1)?);
+            let start = place.checked_sub(1).and_then(|before| ends.get(before));
+            Some((file.pieces.get(place)?.as_str(), offset - start.copied().unwrap_or(0)))
+        };
+        piece().unwrap_or((self.path(number), offset))
     }
 
     /// What was noticed of the archives looked into, sorted.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
-use diptych_format::writer::UnitOutput;
+use diptych_format::writer::{SplitWord, UnitOutput, UnitStart};
 use diptych_format::{Atom, FormatError, Sample, UnitFiles, Writer};
-use diptych_schema::{EditPair, Split};
+use diptych_schema::EditPair;
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
 use diptych_storage::{Limits, RelPath};
 use rayon::prelude::*;
@@ -37,8 +37,8 @@ pub struct Receipt {
     pub unit: u32,
     /// The digest of the plan that it is of.
     pub plan: String,
-    /// The split that its pairs are written under.
-    pub split: SplitWord,
+    /// The split that its pairs are written under, where it is one.
+    pub split: Option<SplitWord>,
     /// What was written and what was rejected.
     pub books: Books,
     /// What the writer wrote.
@@ -49,31 +49,14 @@ pub struct Receipt {
     pub licences: BTreeMap<String, u64>,
 }
 
-/// A split as its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct SplitWord(pub Split);
-
-impl From<SplitWord> for String {
-    fn from(SplitWord(split): SplitWord) -> Self {
-        split.word().to_owned()
-    }
-}
-
-impl TryFrom<String> for SplitWord {
-    type Error = String;
-
-    fn try_from(word: String) -> Result<Self, Self::Error> {
-        Split::from_word(&word).map(Self).ok_or_else(|| format!("{word} is no split"))
-    }
-}
-
 /// What units are run with.
 pub(crate) struct UnitJob<'a> {
     pub(crate) out: &'a LocalOutput,
     pub(crate) catalog: &'a Catalog,
     pub(crate) plan: &'a Plan,
     pub(crate) writer: &'a dyn Writer,
+    /// The datasets whose pairs are in the units.
+    pub(crate) datasets: &'a BTreeSet<String>,
     pub(crate) sources: &'a Sources,
     pub(crate) limits: Limits,
     pub(crate) observer: &'a dyn Observer,
@@ -141,6 +124,8 @@ pub(crate) fn run_units(
 struct UnitFolder<'a> {
     out: &'a LocalOutput,
     folder: String,
+    /// Whether there are files in it that are not on the disk by themselves.
+    small: bool,
 }
 
 impl UnitOutput for UnitFolder<'_> {
@@ -148,6 +133,15 @@ impl UnitOutput for UnitFolder<'_> {
         let mut file = self.out.stage(&work::below(&self.folder, name.as_str())?)?;
         file.reserve(bytes);
         Ok(file)
+    }
+
+    fn stage_small(
+        &mut self,
+        name: &RelPath,
+        bytes: u64,
+    ) -> Result<Box<dyn StagedFile>, OutputError> {
+        self.small = true;
+        self.out.stage_small(&work::below(&self.folder, name.as_str())?, bytes)
     }
 }
 
@@ -188,12 +182,13 @@ fn write_unit(
     let stage = Stage { sources: job.sources, limits: job.limits, mask_grid };
     let rejections = work::path(&format!("{folder}/{REJECTIONS}"))?;
     let mut rejections = RejectionLines::new(job.out, rejections);
-    let mut output = UnitFolder { out: job.out, folder: folder.to_owned() };
-    let mut writer = job.writer.begin(plan.split, plan.bytes, &mut output)?;
+    let mut output = UnitFolder { out: job.out, folder: folder.to_owned(), small: false };
+    let start = UnitStart { split: plan.split, bytes: plan.bytes, datasets: job.datasets };
+    let mut writer = job.writer.begin(start, &mut output)?;
     let mut receipt = Receipt {
         unit: number,
         plan: job.plan.digest.clone(),
-        split: SplitWord(plan.split),
+        split: plan.split.map(SplitWord),
         books: Books::default(),
         files: UnitFiles::default(),
         picture_bytes: 0,
@@ -241,6 +236,9 @@ fn write_unit(
     }
     receipt.files = writer.close()?;
     rejections.close()?;
+    if output.small {
+        job.out.sync()?;
+    }
     Ok(receipt)
 }
 

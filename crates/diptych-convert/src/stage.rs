@@ -67,7 +67,8 @@ impl Stage<'_> {
             Ok(Pictures { source, references, target, mask }) => {
                 let key = key_of(&pair.pair_id);
                 let (mask, told) = mask.map(|mask| (mask.picture, mask.told)).unzip();
-                let mut sample = Sample { pair, key, source, references, target, mask };
+                let mut sample =
+                    Sample { pair, key, source, references, target, mask, change: None };
                 take_sizes(&mut sample, told);
                 if let (MaskGrid::Source, Some(mask)) = (self.mask_grid, &mut sample.pair.mask) {
                     mask.grid = Grid::Source;

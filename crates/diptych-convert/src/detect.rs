@@ -267,6 +267,7 @@ mod tests {
             options: &[],
             losses: &[],
             fills: &[],
+            masks: MaskMeaning::None,
             published: &[],
         }
     }

@@ -18,6 +18,7 @@ use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
 use crate::GENERATOR;
 use crate::catalog::{Catalog, copy_lines};
 use crate::error::EngineError;
+use crate::masks::MaskBooks;
 use crate::plan::Plan;
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
 use crate::run::{Receipt, receipt, rejections_of};
@@ -82,6 +83,8 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         }
     }
     books.check()?;
+    let mut masks = MaskBooks::default();
+    receipts.iter().for_each(|receipt| masks.add(&receipt.masks));
     let terms = &plan.terms;
     Ok(Report {
         report_version: REPORT_VERSION,
@@ -95,6 +98,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         output_bytes: splits.values().map(|split| split.bytes).sum(),
         datasets: books,
         splits,
+        masks,
         notices: catalog.head().notices.clone(),
     })
 }

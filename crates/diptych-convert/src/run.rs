@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::Catalog;
 use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
+use crate::masks::MaskBooks;
 use crate::observe::{Event, Observer};
 use crate::plan::{Plan, UnitPlan, atom_of};
 use crate::report::Books;
+use crate::request::Terms;
 use crate::source::Sources;
 use crate::stage::Stage;
 use crate::work::{self, damaged, to_json};
@@ -47,6 +49,8 @@ pub struct Receipt {
     pub picture_bytes: u64,
     /// Licences that pairs state, with the number of pairs of each.
     pub licences: BTreeMap<String, u64>,
+    /// What became of masks.
+    pub masks: MaskBooks,
 }
 
 /// What units are run with.
@@ -178,8 +182,10 @@ fn write_unit(
     plan: &UnitPlan,
     folder: &str,
 ) -> Result<Receipt, EngineError> {
-    let mask_grid = job.plan.terms.mask_grid;
-    let stage = Stage { sources: job.sources, limits: job.limits, mask_grid };
+    let Terms { mask_grid, strict, .. } = job.plan.terms;
+    let difference = job.plan.terms.difference_options()?;
+    let (sources, limits, writer) = (job.sources, job.limits, job.writer);
+    let stage = Stage { sources, limits, writer, mask_grid, difference };
     let rejections = work::path(&format!("{folder}/{REJECTIONS}"))?;
     let mut rejections = RejectionLines::new(job.out, rejections);
     let mut output = UnitFolder { out: job.out, folder: folder.to_owned(), small: false };
@@ -193,8 +199,10 @@ fn write_unit(
         files: UnitFiles::default(),
         picture_bytes: 0,
         licences: BTreeMap::new(),
+        masks: MaskBooks::default(),
     };
     for run in &plan.runs {
+        let mask_from = job.plan.terms.masks_of(job.catalog.label(run.partition as usize));
         let mut pairs = job.catalog.pairs(run.partition as usize, run.first, run.count)?.peekable();
         let mut read = 0;
         while let Some(pair) = pairs.next() {
@@ -203,9 +211,9 @@ fn write_unit(
             let mut samples = Vec::with_capacity(1);
             let mut take = |pair: EditPair| -> Result<(), EngineError> {
                 read += 1;
-                match stage.sample(pair)? {
+                match stage.sample(pair, &mask_from)? {
                     Ok(sample) => samples.push(sample),
-                    Err(rejection) if job.plan.terms.strict => {
+                    Err(rejection) if strict => {
                         return Err(EngineError::Strict(rejection));
                     }
                     Err(rejection) => {
@@ -248,6 +256,7 @@ fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
     for sample in &atom.samples {
         let Sample { pair, source, references, target, mask, .. } = sample;
         receipt.books.of(&pair.dataset, pair.subset.as_deref()).written += 1;
+        receipt.masks.enter(sample);
         if let Some(licence) = &pair.licence {
             *receipt.licences.entry(licence.clone()).or_default() += 1;
         }

@@ -103,7 +103,7 @@ pub struct Sample {
 }
 
 /// What comparing source and target said of an edit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Change {
     /// A part of the picture changed.
@@ -126,6 +126,11 @@ pub enum Change {
     },
     /// Nothing changed by more than the noise.
     Unchanged,
+    /// The pictures cannot be compared.
+    Unknown {
+        /// Why: one word, as reports count it.
+        why: String,
+    },
 }
 
 /// Pairs that stay together.

@@ -63,6 +63,9 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
     }
     if let Some(task) = partition.task {
         label("task", task.word());
+        if let Some(id) = image_id(task, &source.name) {
+            label("image_id", id);
+        }
     }
     let only = references.len() == 1;
     let reference = |picture| Reference { picture, role: only.then(|| OBJECT.to_owned()) };
@@ -83,6 +86,20 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
         labels,
         ..EditPair::new(id.pair(), NAME.to_owned(), source)
     }
+}
+
+/// What tells the photograph from others: a frame of a film by its name, any other by the folder
+/// that its pictures lie in, which is its path in LAION with `_` for `/`:
+/// `00094_00030_000304748`.
+fn image_id(task: Task, name: &str) -> Option<&str> {
+    let mut from_end = name.rsplit('/');
+    let file = from_end.next()?;
+    if task == Task::Action {
+        return Some(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
+    }
+    let folder = from_end.next()?;
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    (folder.split('_').count() == 3 && folder.split('_').all(digits)).then_some(folder)
 }
 
 /// The mask that the pictures make. A single edit's stays at the photograph's size while its

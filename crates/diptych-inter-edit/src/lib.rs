@@ -23,7 +23,7 @@ mod shards;
 mod text;
 mod wire;
 
-use diptych_format::{About, Detection, Fill, Format, FormatError, Reader, ReaderInput};
+use diptych_format::{About, MaskMeaning, Detection, Fill, Format, FormatError, Reader, ReaderInput};
 use diptych_storage::ReadTree;
 
 /// The format.
@@ -43,6 +43,7 @@ const ABOUT: About = About {
     options: &[],
     losses: &[],
     fills: FILLS,
+    masks: MaskMeaning::Asked,
     published: parts::PUBLISHED,
 };
 

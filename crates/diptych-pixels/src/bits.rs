@@ -144,6 +144,30 @@ impl Bits {
         if pixels == 0 { 0.0 } else { self.count() as f64 / pixels as f64 }
     }
 
+    /// The mask on a grid of another size, by its nearest pixels: each pixel of the new grid says
+    /// what the pixel under its centre does.
+    #[must_use]
+    pub fn on_grid(&self, width: u32, height: u32) -> Self {
+        if self.size() == (width, height) {
+            return self.clone();
+        }
+        let under = |at: u32, of: u32, here: u32| {
+            let place = (2 * u64::from(at) + 1) * u64::from(here) / (2 * u64::from(of.max(1)));
+            u32::try_from(place).unwrap_or(u32::MAX)
+        };
+        let columns: Vec<u32> = (0..width).map(|x| under(x, width, self.width)).collect();
+        let mut on = Self::new(width, height);
+        for y in 0..height {
+            let from = under(y, height, self.height);
+            for (x, column) in (0..).zip(&columns) {
+                if self.get(*column, from) {
+                    on.set(x, y, true);
+                }
+            }
+        }
+        on
+    }
+
     /// The mask in the written form: an 8-bit grey PNG, 255 where it is edited, 0 elsewhere.
     ///
     /// An orientation other than upright is written into it as EXIF data, so that what turns the

@@ -9,6 +9,7 @@ pub use options::{DifferenceOptions, Parameter, ParameterError};
 use crate::bits::Bits;
 use crate::decode::{self, DecodeError, Rgb};
 use crate::mask::DecodeLimits;
+use crate::orientation::Orientation;
 
 /// What an edit changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +33,8 @@ pub struct ChangeMask {
     /// The mask, on the grid of the source as it is stored, before it is turned upright: its size
     /// is the one that the source's header states.
     pub mask: Bits,
+    /// How the source is turned when it is seen: the mask has to be turned with it.
+    pub orientation: Orientation,
     /// Parts of the mask that do not touch each other.
     pub components: u32,
     /// How far the mask stands out, from 0 to 1.
@@ -116,8 +119,9 @@ pub fn difference(
     if mask.count() == 0 {
         return Ok(Difference::Unchanged);
     }
-    let mask = mask.turn_back(source.orientation);
-    Ok(Difference::Local(ChangeMask { mask, components: 1, confidence: 0.5 }))
+    let orientation = source.orientation;
+    let mask = mask.turn_back(orientation);
+    Ok(Difference::Local(ChangeMask { mask, orientation, components: 1, confidence: 0.5 }))
 }
 
 fn scaled(at: u32, from: u32, to: u32) -> u32 {

@@ -11,7 +11,7 @@ use diptych_format::writer::{
     FinishOutput, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart,
 };
 use diptych_format::{
-    About, Atom, Confidence, Detection, Edit, Edits, Format, FormatError, Grain, Notice, Options,
+    About, MaskMeaning, Atom, Confidence, Detection, Edit, Edits, Format, FormatError, Grain, Notice, Options,
     Part, Payload, Place, Reader, ReaderInput, Rejection, SourceFile, Tally, UnitFiles, UnitWriter,
     Writer,
 };
@@ -33,6 +33,7 @@ const ABOUT: About = About {
     options: &[],
     losses: &[],
     fills: &[],
+    masks: MaskMeaning::None,
     published: &[],
 };
 

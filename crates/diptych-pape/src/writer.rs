@@ -1,0 +1,3 @@
+//! Writing.
+mod names;
+mod unit_row;

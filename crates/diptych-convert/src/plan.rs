@@ -13,7 +13,7 @@ use arrow_array::{RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use diptych_format::{FormatError, Grain, Place, Rejection, Writer};
 use diptych_schema::{EditPair, MaskPart, Split};
-use diptych_storage::output::{LocalOutput, WriteTree};
+use diptych_storage::output::{LocalOutput, StagedWrite, WriteTree};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::KeyValue;
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::catalog::{Catalog, StagedWrite, column, properties};
+use crate::catalog::{Catalog, column, properties};
 use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
 use crate::report::Books;

@@ -9,7 +9,7 @@
 //! ```
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use diptych_format::Notice;
 use diptych_schema::arrow::{catalog_schema, decode, encode};
 use diptych_schema::{Address, EditPair};
 use diptych_storage::RelPath;
-use diptych_storage::output::{LocalOutput, StagedFile, WriteTree};
+use diptych_storage::output::{LocalOutput, StagedFile, StagedWrite, WriteTree};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
@@ -285,20 +285,6 @@ impl Iterator for Pairs {
                 Err(error) => return Some(Err(damaged(&self.name, error))),
             }
         }
-    }
-}
-
-/// Lets Parquet write into a staged file.
-pub(crate) struct StagedWrite(pub(crate) Box<dyn StagedFile>);
-
-impl Write for StagedWrite {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(io::Error::other)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -7,6 +7,8 @@ use diptych_storage::output::OutputError;
 use diptych_storage::text::printable;
 use serde::{Deserialize, Serialize};
 
+use crate::record::columns::ColumnsError;
+
 /// Where in a release something is. What is not known is left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
@@ -110,4 +112,16 @@ pub enum FormatError {
         #[source]
         source: serde_json::Error,
     },
+    /// Records cannot be written as columns.
+    #[error("cannot write records as columns")]
+    Columns(#[source] ColumnsError),
+}
+
+impl From<ColumnsError> for FormatError {
+    fn from(error: ColumnsError) -> Self {
+        match error {
+            ColumnsError::Output(error) => Self::Output(error),
+            error => Self::Columns(error),
+        }
+    }
 }

@@ -2,7 +2,9 @@
 //!
 //! One schema for every output: every key is there for every pair, scalars and structs are null
 //! where a pair has none, lists are never null. [`Record`] is the record; [`fields`] says what is
-//! in it, for cards and schemas.
+//! in it, for cards and schemas, and [`columns`] makes columns of it.
+
+pub mod columns;
 
 use diptych_schema::{EditBox, MaskPart, Region, Score};
 use serde::Serialize;

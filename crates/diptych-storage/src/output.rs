@@ -69,6 +69,21 @@ pub trait StagedFile: Send {
     fn close(self: Box<Self>) -> Result<u64, OutputError>;
 }
 
+/// A staged file for libraries that write into an [`io::Write`]. What goes wrong is inside the
+/// [`io::Error`], as the [`OutputError`] that it was.
+pub struct StagedWrite(pub Box<dyn StagedFile>);
+
+impl Write for StagedWrite {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// An output: files are staged under a path and published under another.
 pub trait WriteTree: Send + Sync {
     /// Begins a file at `path`, in folders made as needed. What was there is replaced.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use diptych_schema::Split;
-use diptych_storage::output::{LocalOutput, WriteTree};
+use diptych_storage::output::{LocalOutput, StagedWrite, WriteTree};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::KeyValue;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Plan, Run, UnitPlan};
-use crate::catalog::{StagedWrite, column, properties};
+use crate::catalog::{column, properties};
 use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::Terms;

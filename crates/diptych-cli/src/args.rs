@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, ArgAction, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
+use diptych::pixels::DifferenceOptions;
 
 /// Converts image-edit datasets from the way they were released to the way they are trained on.
 #[derive(Debug, Parser)]

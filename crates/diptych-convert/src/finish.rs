@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
 use diptych_format::Writer;
-use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
+use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance, UnitReader};
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
@@ -57,8 +57,9 @@ pub(crate) fn finish(
             .collect();
         let mut final_output = FinalOutput { out };
         let provenance = provenance(&report, &receipts);
-        report.notices.extend(writer.finish(&units, &provenance, &mut final_output)?);
+        let finished = writer.finish(&units, &provenance, &mut final_output)?;
         out.sync()?;
+        report.take(finished);
     }
     write_rejections(out, catalog, &receipts)?;
     let name = format!("{FINAL}/{REPORT}");
@@ -130,7 +131,7 @@ impl FinishOutput for FinalOutput<'_> {
         }
     }
 
-    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn BufRead>, OutputError> {
+    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn UnitReader>, OutputError> {
         let path = work::below(&work::unit(unit), name)?.under(self.out.root());
         let file = File::open(&path).map_err(|source| OutputError::Write {
             action: "read",

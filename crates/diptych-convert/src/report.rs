@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use diptych_format::writer::{Finished, StoredOnce};
 use diptych_format::{Edit, Notice, Rejection};
 use serde::{Deserialize, Serialize};
 
@@ -221,6 +222,18 @@ pub struct Report {
 }
 
 impl Report {
+    /// Takes what the writer says once it has finished.
+    pub(crate) fn take(&mut self, finished: Finished) {
+        self.notices.extend(finished.notices);
+        for (split, StoredOnce { files, bytes }) in finished.stored_once {
+            if let Some(split) = self.splits.get_mut(split.word()) {
+                split.files = split.files.saturating_sub(files);
+                split.bytes = split.bytes.saturating_sub(bytes);
+                self.output_bytes = self.output_bytes.saturating_sub(bytes);
+            }
+        }
+    }
+
     /// Whether it is the report of these terms, whatever else they say of the way there.
     pub(crate) fn is_of(&self, terms: &Terms) -> bool {
         let options = ReportOptions::of(terms);

@@ -11,9 +11,7 @@ use diptych_format::writer::{Change, WrittenPicture};
 use diptych_format::{Payload, Rejection, Sample, Writer};
 use diptych_pixels::mask::DecodeLimits;
 use diptych_pixels::{DifferenceOptions, Head, Probed, probe_at, probe_head};
-use diptych_schema::{
-    Address, EditPair, Grid, Label, MaskOrigin, MaskPart, Picture, Reference,
-};
+use diptych_schema::{Address, EditPair, Grid, Label, MaskOrigin, MaskPart, Picture, Reference};
 use diptych_storage::Limits;
 use diptych_storage::text::printable;
 
@@ -67,7 +65,8 @@ impl Stage<'_> {
         match self.pictures(&pair, mask_from) {
             Ok(Pictures { source, references, target, mask, change }) => {
                 let key = key_of(&pair.pair_id);
-                let mut sample = Sample { pair, key, source, references, target, mask: None, change };
+                let mut sample =
+                    Sample { pair, key, source, references, target, mask: None, change };
                 take_mask(&mut sample, mask);
                 Ok(Ok(sample))
             }

@@ -4,7 +4,7 @@
 //! and at the same time as others, and learns only in [`Writer::finish`] what else there is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufRead;
+use std::io::{BufRead, Seek};
 use std::sync::Arc;
 
 use diptych_schema::{EditPair, Mask, MediaType, Split};
@@ -256,6 +256,29 @@ pub trait UnitOutput {
     ) -> Result<Box<dyn StagedFile>, OutputError>;
 }
 
+/// A file of a unit, to be read in any order.
+pub trait UnitReader: BufRead + Seek {}
+
+impl<T: BufRead + Seek> UnitReader for T {}
+
+/// What a writer says once an output is finished.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// What is to be known of the output as a whole, in an order of the writer's own.
+    pub notices: Vec<Notice>,
+    /// What several units wrote and the output holds once, by the split that it was counted in.
+    pub stored_once: BTreeMap<Split, StoredOnce>,
+}
+
+/// Files that several units wrote and the output holds once: what is too many in their receipts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoredOnce {
+    /// Files.
+    pub files: u64,
+    /// Their length in bytes.
+    pub bytes: u64,
+}
+
 /// The output as a whole, being finished.
 pub trait FinishOutput {
     /// Gives a unit's file its final place.
@@ -268,7 +291,7 @@ pub trait FinishOutput {
     ///
     /// # Errors
     /// Those of the output.
-    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn BufRead>, OutputError>;
+    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn UnitReader>, OutputError>;
 
     /// Begins a file of the output.
     ///
@@ -332,7 +355,6 @@ pub trait Writer: Send + Sync {
     ) -> Result<Box<dyn UnitWriter + 'a>, FormatError>;
 
     /// Names the files of the units, which come in order, and writes what stands beside them.
-    /// Gives what is to be known of the output as a whole, in an order of its own.
     ///
     /// A process before this one may have come as far as any point of it: a place that is given
     /// again is no error.
@@ -344,7 +366,7 @@ pub trait Writer: Send + Sync {
         units: &[FinishedUnit],
         provenance: &Provenance,
         output: &mut dyn FinishOutput,
-    ) -> Result<Vec<Notice>, FormatError>;
+    ) -> Result<Finished, FormatError>;
 }
 
 /// A unit being written. One that is dropped before [`close`](UnitWriter::close) has written

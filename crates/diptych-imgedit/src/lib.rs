@@ -33,7 +33,8 @@ mod table;
 mod tops;
 
 use diptych_format::{
-    About, MaskMeaning, Detection, Fill, Format, FormatError, OptionKind, OptionSpec, Reader, ReaderInput,
+    About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Reader,
+    ReaderInput,
 };
 use diptych_storage::ReadTree;
 

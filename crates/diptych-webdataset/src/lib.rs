@@ -16,7 +16,7 @@ mod index;
 mod ustar;
 mod writer;
 
-use diptych_format::{About, MaskMeaning, Format, FormatError, Options, Writer};
+use diptych_format::{About, Format, FormatError, MaskMeaning, Options, Writer};
 
 /// The format.
 pub const FORMAT: &dyn Format = &WebDataset;

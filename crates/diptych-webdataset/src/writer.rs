@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use diptych_format::record::{Record, part_of, reference_role};
 use diptych_format::writer::{
-    FinishOutput, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart, WrittenPicture,
+    FinishOutput, Finished, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart,
+    WrittenPicture,
 };
-use diptych_format::{
-    Atom, FormatError, Grain, Notice, Payload, Sample, UnitFiles, UnitWriter, Writer,
-};
+use diptych_format::{Atom, FormatError, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
 use diptych_schema::{EditPair, Split};
 use diptych_storage::RelPath;
 use diptych_storage::output::StagedFile;
@@ -78,7 +77,7 @@ impl Writer for ShardWriter {
         units: &[FinishedUnit],
         provenance: &Provenance,
         output: &mut dyn FinishOutput,
-    ) -> Result<Vec<Notice>, FormatError> {
+    ) -> Result<Finished, FormatError> {
         let mut named = Vec::new();
         for &split in Split::ALL {
             let shards: Vec<_> = units
@@ -98,7 +97,7 @@ impl Writer for ShardWriter {
         for (name, text) in index::files(&named)? {
             output.put(&path(&name)?, text.as_bytes())?;
         }
-        Ok(Vec::new())
+        Ok(Finished::default())
     }
 }
 

@@ -9,8 +9,8 @@ mod units;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use diptych::request::default_jobs;
 use diptych::pixels::DifferenceOptions;
+use diptych::request::default_jobs;
 use diptych::schema::MaskOrigin;
 use diptych::storage::Limits;
 use diptych::{Request, SourceRequest};
@@ -55,16 +55,7 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
     }
     let durable = !no_sync;
     let reading = reading(sources, jobs, &to, out);
-    Ok(Request {
-        limit,
-        shard_size,
-        strict,
-        mask_grid,
-        mask_from,
-        difference,
-        durable,
-        ..reading
-    })
+    Ok(Request { limit, shard_size, strict, mask_grid, mask_from, difference, durable, ..reading })
 }
 
 /// A request as far as the sources and the way of working decide it.

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use diptych_convert::{Engine, EngineError, Outcome, Request, Silent, SourceRequest};
 use diptych_format::writer::{
-    FinishOutput, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart,
+    FinishOutput, Finished, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart,
 };
 use diptych_format::{
-    About, MaskMeaning, Atom, Confidence, Detection, Edit, Edits, Format, FormatError, Grain, Notice, Options,
-    Part, Payload, Place, Reader, ReaderInput, Rejection, SourceFile, Tally, UnitFiles, UnitWriter,
-    Writer,
+    About, Atom, Confidence, Detection, Edit, Edits, Format, FormatError, Grain, MaskMeaning,
+    Notice, Options, Part, Payload, Place, Reader, ReaderInput, Rejection, SourceFile, Tally,
+    UnitFiles, UnitWriter, Writer,
 };
 use diptych_schema::{Address, EditPair, MediaType, Picture};
 use diptych_storage::output::StagedFile;
@@ -99,7 +99,7 @@ impl Reader for ToyReader {
     }
 
     fn parts(&self, _: &Tally) -> Result<Vec<Part>, FormatError> {
-        Ok(Vec::new())
+        Ok(Finished::default())
     }
 
     fn notices(&self, _: &Tally) -> Vec<Notice> {
@@ -161,13 +161,13 @@ impl Writer for ToyWriter {
         units: &[FinishedUnit],
         _: &Provenance,
         output: &mut dyn FinishOutput,
-    ) -> Result<Vec<Notice>, FormatError> {
+    ) -> Result<Finished, FormatError> {
         for unit in units {
             let split = unit.split.expect("units of one split");
             let name = format!("{split}-{}", unit.unit);
             output.place(unit.unit, "lines", &RelPath::new(&name).expect("a path"))?;
         }
-        Ok(Vec::new())
+        Ok(Finished::default())
     }
 }
 

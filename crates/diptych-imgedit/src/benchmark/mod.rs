@@ -15,7 +15,8 @@ mod reader;
 mod tests;
 
 use diptych_format::{
-    About, MaskMeaning, Confidence, Detection, Facet, Fill, Format, FormatError, Published, Reader, ReaderInput,
+    About, Confidence, Detection, Facet, Fill, Format, FormatError, MaskMeaning, Published, Reader,
+    ReaderInput,
 };
 use diptych_storage::{ReadTree, RelPath};
 

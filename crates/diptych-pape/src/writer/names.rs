@@ -91,13 +91,26 @@ mod tests {
 
     #[test]
     fn a_safe_name_stays_and_another_becomes_a_key() {
-        for name in ["COCO", "firered_image_edit_1.1", "000000000139_en.png", "a-b", "compose.png"] {
+        for name in ["COCO", "firered_image_edit_1.1", "000000000139_en.png", "a-b", "compose.png"]
+        {
             assert!(is_safe(name), "{name}");
         }
         let long = "a".repeat(101);
         for name in [
-            "", ".hidden", "-rf", "a.", "a b", "a/b", "..", "CON", "nul.png", "Com1.txt", "lpt9",
-            "caf\u{e9}", "a:b", &long,
+            "",
+            ".hidden",
+            "-rf",
+            "a.",
+            "a b",
+            "a/b",
+            "..",
+            "CON",
+            "nul.png",
+            "Com1.txt",
+            "lpt9",
+            "caf\u{e9}",
+            "a:b",
+            &long,
         ] {
             assert!(!is_safe(name), "{name}");
         }

@@ -146,10 +146,8 @@ impl Gathered {
 }
 
 fn bits(mask: &MaskRuns) -> Option<Bits> {
-    let limits = DecodeLimits {
-        pixels: Limits::DEFAULT.pixels,
-        bytes: Limits::DEFAULT.picture_bytes,
-    };
+    let limits =
+        DecodeLimits { pixels: Limits::DEFAULT.pixels, bytes: Limits::DEFAULT.picture_bytes };
     let size = (mask.width, mask.height);
     let part = Part::RunLength { counts: mask.counts.as_bytes(), size };
     Bits::from_parts(&[part], Edited::White, limits).ok()

@@ -90,7 +90,11 @@ impl<'a> PapeUnit<'a> {
     }
 
     /// Writes a row of one or two samples.
-    fn row(&mut self, normal: Option<&Sample>, abnormal: Option<&Sample>) -> Result<(), FormatError> {
+    fn row(
+        &mut self,
+        normal: Option<&Sample>,
+        abnormal: Option<&Sample>,
+    ) -> Result<(), FormatError> {
         let Some(first) = normal.or(abnormal) else { return Ok(()) };
         let pair = &first.pair;
         let native = pair.native.as_deref().filter(|_| pair.dataset == NAME);
@@ -207,6 +211,7 @@ impl<'a> PapeUnit<'a> {
         };
         Ok(Side {
             pair_id: pair.pair_id.clone(),
+            key: key.clone(),
             split: pair.split.map(SplitWord),
             record,
             prompt: pair.instruction.clone(),
@@ -302,8 +307,11 @@ fn digest(payload: &Payload) -> Result<([u8; 32], Option<Payload>), FormatError>
             while done < length {
                 let part = usize::try_from((length - done).min(step)).unwrap_or(usize::MAX);
                 let place = buffer.get_mut(..part).unwrap_or_default();
-                file.read_exact_at(offset + done, place)
-                    .map_err(|source| OutputError::Read { offset, length, source })?;
+                file.read_exact_at(offset + done, place).map_err(|source| OutputError::Read {
+                    offset,
+                    length,
+                    source,
+                })?;
                 digest.update(place);
                 done += part as u64;
             }
@@ -320,10 +328,8 @@ fn mask_runs(mask: &WrittenPicture) -> Result<Option<MaskRuns>, FormatError> {
         (Payload::Bytes(bytes), _) | (_, Some(Payload::Bytes(bytes))) => bytes,
         _ => return Ok(None),
     };
-    let limits = DecodeLimits {
-        pixels: Limits::DEFAULT.pixels,
-        bytes: Limits::DEFAULT.picture_bytes,
-    };
+    let limits =
+        DecodeLimits { pixels: Limits::DEFAULT.pixels, bytes: Limits::DEFAULT.picture_bytes };
     let Ok(bits) = Bits::from_parts(&[Part::Picture(bytes)], Edited::Nonzero, limits) else {
         return Ok(None);
     };

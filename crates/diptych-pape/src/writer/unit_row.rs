@@ -51,6 +51,8 @@ pub(crate) struct SplitEntry {
 pub(crate) struct Side {
     /// The pair's id.
     pub(crate) pair_id: String,
+    /// The key of its files.
+    pub(crate) key: String,
     /// The split that the pair says.
     pub(crate) split: Option<SplitWord>,
     /// The pair's record.

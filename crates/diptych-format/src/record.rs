@@ -2,12 +2,17 @@
 //!
 //! One schema for every output: every key is there for every pair, scalars and structs are null
 //! where a pair has none, lists are never null. [`Record`] is the record; [`fields`] says what is
-//! in it, for cards and schemas.
+//! in it, for cards and schemas; [`restore`] reads one back.
+
+mod restore;
 
 use diptych_schema::{EditBox, MaskPart, Region, Score};
 use serde::Serialize;
 
 use crate::writer::{Sample, WrittenPicture};
+pub use restore::{
+    FoundPictures, RecordedPicture, RecordedPictures, RestoreError, Restored, restore,
+};
 
 /// A kind of value in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -59,6 +59,7 @@ pub const FORMATS: &[&dyn Format] = &[
     diptych_imgedit::FORMAT,
     diptych_imgedit::BENCHMARK,
     diptych_inter_edit::FORMAT,
+    diptych_pape::FORMAT,
     diptych_webdataset::FORMAT,
 ];
 

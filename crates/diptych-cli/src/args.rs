@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ArgAction, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
 use diptych::pixels::DifferenceOptions;
 

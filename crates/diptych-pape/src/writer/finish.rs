@@ -15,7 +15,6 @@ use diptych_format::writer::{
 use diptych_format::{FormatError, Notice, Place};
 use diptych_schema::Split;
 use diptych_storage::output::{OutputError, StagedFile, StagedWrite};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -26,7 +25,9 @@ use super::pairing::{Gathered, Pairing, Pairs};
 use super::row::{Placed, PlacedSide, line};
 use super::splits::Images;
 use super::unit::{NOT_FINITE, path};
-use super::unit_row::{ROWS, SIDES, Stored, UnitRow};
+use super::unit_row::{ROWS, Stored, UnitRow};
+use crate::layout::{Role, Side, Sides};
+use crate::wire;
 
 /// A manifest's name.
 const MANIFEST: &str = "manifest.jsonl";
@@ -225,31 +226,31 @@ impl<'a> End<'a> {
         let counted = counted.map_or(Split::Train, |split| split.0);
         let own = row.own.is_some();
         let mut renamed = false;
-        let mut place = |unit, role: &str, stored: &Stored, of: &str| {
+        let mut place = |unit, role: Role, stored: &Stored, of: &str| {
             let spot = Spot { unit, folder: &at, role, own, counted, of };
             let name = self.place(&spot, stored, output)?;
             renamed |= name != stored.name || !stored.published;
             Ok::<_, FormatError>(name)
         };
         let first = row.sides().next().map(|(_, side)| side.pair_id.clone()).unwrap_or_default();
-        let source = place(unit, "source", &row.source, &first)?;
-        let mut sides = [None, None];
-        let units = [unit, other_unit];
-        let there = [row.normal.as_ref(), row.abnormal.as_ref()];
-        for (i, (placed, side)) in sides.iter_mut().zip(there).enumerate() {
-            let (Some(side), Some(unit)) = (side, units.get(i).copied()) else { continue };
-            let role = SIDES.get(i).copied().unwrap_or_default();
+        let source = place(unit, Role::Source, &row.source, &first)?;
+        let mut side = |of: Side, unit| -> Result<Option<PlacedSide>, FormatError> {
+            let Some(side) = row.of(of) else { return Ok(None) };
             let id = side.pair_id.as_str();
+            let mut of_role = |role, stored: &Stored| place(unit, role, stored, id);
             let target = side.target.as_ref();
-            let target = target.map(|stored| place(unit, role, stored, id)).transpose()?;
+            let target = target.map(|stored| of_role(of.target(), stored)).transpose()?;
             let mask = side.mask.as_ref();
-            let mask =
-                mask.map(|stored| place(unit, &format!("masks/{role}"), stored, id)).transpose()?;
+            let mask = mask.map(|stored| of_role(of.mask(), stored)).transpose()?;
             let references = side.references.iter();
             let references: Result<Vec<_>, _> =
-                references.map(|stored| place(unit, "references", stored, id)).collect();
-            *placed = Some(PlacedSide { target, mask, references: references? });
-        }
+                references.map(|stored| of_role(Role::Reference, stored)).collect();
+            Ok(Some(PlacedSide { target, mask, references: references? }))
+        };
+        let sides = Sides {
+            normal: side(Side::Normal, unit)?,
+            abnormal: side(Side::Abnormal, other_unit)?,
+        };
         let placed = Placed { source, sides };
         let own_stays = !renamed
             && split_stays
@@ -291,14 +292,15 @@ impl<'a> End<'a> {
         output: &mut dyn FinishOutput,
     ) -> Result<String, FormatError> {
         let Spot { unit, folder, role, own, counted, of } = *spot;
+        let folder = format!("{folder}/{}", role.folder());
         let mut name = stored.name.clone();
         // Names made of a pair's key are the pair's alone; of published ones two may be the same,
         // or become so where case is folded, and a photograph may be in several units.
-        if own || role == "source" {
+        if own || role == Role::Source {
             let identity = number_of(&stored.identity);
             let file = number_of(&format!("{unit}/{}", stored.file));
             loop {
-                let key = digest_of(&format!("{folder}/{role}/{}", name.to_ascii_lowercase()));
+                let key = digest_of(&format!("{folder}/{}", name.to_ascii_lowercase()));
                 match self.names.get(&key).copied() {
                     None => {
                         self.names.insert(key, (identity, file));
@@ -315,7 +317,7 @@ impl<'a> End<'a> {
                     }
                     Some(_) => {
                         if self.renamed.0 == 0 {
-                            self.renamed.1 = format!("{folder}/{role}/{name}");
+                            self.renamed.1 = format!("{folder}/{name}");
                         }
                         self.renamed.0 += 1;
                         name = renamed(&name, of);
@@ -323,7 +325,7 @@ impl<'a> End<'a> {
                 }
             }
         }
-        output.place(unit, &stored.file, &path(&format!("{folder}/{role}/{name}"))?)?;
+        output.place(unit, &stored.file, &path(&format!("{folder}/{name}"))?)?;
         Ok(name)
     }
 
@@ -336,13 +338,14 @@ impl<'a> End<'a> {
         output: &mut dyn FinishOutput,
     ) -> Result<(), FormatError> {
         self.counts.row(at);
-        let source = format!("{at}/source/{}", placed.source);
-        for ((role, side), files) in row.sides().zip(placed.sides.iter().flatten()) {
-            let below = |folder: &str, name: &str| format!("{at}/{folder}/{name}");
-            let target = files.target.as_ref().map(|name| below(role, name));
-            let mask = files.mask.as_ref().map(|name| below(&format!("masks/{role}"), name));
+        let below = |role: Role, name: &str| format!("{at}/{}/{name}", role.folder());
+        let source = below(Role::Source, &placed.source);
+        for (of, side) in row.sides() {
+            let Some(files) = placed.sides.of(of) else { continue };
+            let target = files.target.as_ref().map(|name| below(of.target(), name));
+            let mask = files.mask.as_ref().map(|name| below(of.mask(), name));
             let references: Vec<_> =
-                files.references.iter().map(|name| below("references", name)).collect();
+                files.references.iter().map(|name| below(Role::Reference, name)).collect();
             let names = FileNames {
                 source: &source,
                 references: &references,
@@ -414,8 +417,8 @@ struct Spot<'a> {
     unit: u32,
     /// The editor folder.
     folder: &'a str,
-    /// The folder of its role in that.
-    role: &'a str,
+    /// What it is, which says the folder in that.
+    role: Role,
     /// Whether it is a picture of PAPE's own, which may have its published name.
     own: bool,
     /// The split that the row is counted in.
@@ -426,21 +429,15 @@ struct Spot<'a> {
 
 /// Whether the row that PAPE has of the pairs tells all that there is to be told of them.
 fn tells_all(own: &str, row: &UnitRow) -> bool {
-    #[derive(Deserialize)]
-    struct Prompts {
-        #[serde(default)]
-        normal_prompt: Option<Box<RawValue>>,
-        #[serde(default)]
-        abnormal_prompt: Option<Box<RawValue>>,
-    }
-    let Ok(prompts) = serde_json::from_str::<Prompts>(own) else { return false };
+    let Ok(own) = wire::parse(own.as_bytes()) else { return false };
     let as_read = row.sides().all(|(_, side)| {
         let released = side.mask_origin.as_deref().is_none_or(|origin| origin == "release");
         side.change.is_none() && side.references.is_empty() && released
     });
-    as_read
-        && (row.normal.is_some() || prompts.normal_prompt.is_none())
-        && (row.abnormal.is_some() || prompts.abnormal_prompt.is_none())
+    let said = |side: Side| {
+        *own.prompts.of(side) != wire::Prompt::None || own.paths.of(side.target()).next().is_some()
+    };
+    as_read && Side::BOTH.into_iter().all(|side| said(side) == row.of(side).is_some())
 }
 
 fn digest_of(text: &str) -> u128 {

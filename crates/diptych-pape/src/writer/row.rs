@@ -8,7 +8,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
-use super::unit_row::{SIDES, Side, UnitRow};
+use super::unit_row::{UnitRow, UnitSide};
+use crate::layout::{Role, Side, Sides};
 
 /// The version of what stands under `extra`.
 const EXTRA_VERSION: u32 = 1;
@@ -18,7 +19,7 @@ pub(crate) struct Placed {
     /// The source photograph.
     pub(crate) source: String,
     /// The files of either side, where it is there.
-    pub(crate) sides: [Option<PlacedSide>; 2],
+    pub(crate) sides: Sides<Option<PlacedSide>>,
 }
 
 /// The names of one side's files.
@@ -36,17 +37,16 @@ pub(crate) fn line(
     mask_iou: Option<f64>,
     own_stays: bool,
 ) -> Result<String, FormatError> {
-    let sides = [row.normal.as_ref(), row.abnormal.as_ref()];
     let json = |source| FormatError::Json { what: "a row", source };
     match &row.own {
         Some(own) if own_stays => Ok(own.get().to_owned()),
         Some(own) => {
             let mut own: Fields = serde_json::from_str(own.get()).map_err(json)?;
-            own.leave_out(sides);
-            own.set("extra", &Extra::of(sides, placed))?;
+            own.leave_out(row);
+            own.set("extra", &Extra::of(row, placed))?;
             serde_json::to_string(&own).map_err(json)
         }
-        None => serde_json::to_string(&Foreign::of(row, sides, placed, mask_iou)).map_err(json),
+        None => serde_json::to_string(&Foreign::of(row, placed, mask_iou)).map_err(json),
     }
 }
 
@@ -109,17 +109,12 @@ struct Files<'a> {
 }
 
 impl<'a> Foreign<'a> {
-    fn of(
-        row: &'a UnitRow,
-        sides: [Option<&'a Side>; 2],
-        placed: &'a Placed,
-        mask_iou: Option<f64>,
-    ) -> Self {
-        let [normal, abnormal] = sides;
-        let prompt = |side: Option<&'a Side>| side.and_then(|side| side.prompt.as_deref());
-        let origin = |side: Option<&'a Side>| side.and_then(|side| side.mask_origin.as_deref());
+    fn of(row: &'a UnitRow, placed: &'a Placed, mask_iou: Option<f64>) -> Self {
+        let (normal, abnormal) = (row.normal.as_ref(), row.abnormal.as_ref());
+        let prompt = |side: Option<&'a UnitSide>| side.and_then(|side| side.prompt.as_deref());
+        let origin = |side: Option<&'a UnitSide>| side.and_then(|side| side.mask_origin.as_deref());
         let files = Files::of(placed);
-        let below = |folder: &str, name: Option<&str>| name.map(|name| format!("{folder}/{name}"));
+        let below = |role: Role, name: &str| format!("{}/{name}", role.folder());
         let id = normal.or(abnormal).map_or("", |side| side.key.as_str());
         Self {
             id,
@@ -132,22 +127,22 @@ impl<'a> Foreign<'a> {
             mask_origin: BothSides { normal: origin(normal), abnormal: origin(abnormal) },
             source_paths: Nothing {},
             export_paths: ExportPaths {
-                source: format!("source/{}", placed.source),
-                normal: below("normal", files.normal),
-                abnormal: below("abnormal", files.abnormal),
-                mask_normal: below("masks/normal", files.mask_normal),
-                mask_abnormal: below("masks/abnormal", files.mask_abnormal),
+                source: below(Role::Source, &placed.source),
+                normal: files.normal.map(|name| below(Role::Normal, name)),
+                abnormal: files.abnormal.map(|name| below(Role::Abnormal, name)),
+                mask_normal: files.mask_normal.map(|name| below(Role::MaskNormal, name)),
+                mask_abnormal: files.mask_abnormal.map(|name| below(Role::MaskAbnormal, name)),
             },
-            extra: Extra::of(sides, placed),
+            extra: Extra::of(row, placed),
         }
     }
 }
 
 impl<'a> Extra<'a> {
-    fn of(sides: [Option<&'a Side>; 2], placed: &'a Placed) -> Self {
-        let [normal, abnormal] = sides;
-        let record = |side: Option<&'a Side>| side.map(|side| side.record.as_ref());
-        let change = |side: Option<&'a Side>| side.and_then(|side| side.change.as_ref());
+    fn of(row: &'a UnitRow, placed: &'a Placed) -> Self {
+        let (normal, abnormal) = (row.normal.as_ref(), row.abnormal.as_ref());
+        let record = |side: Option<&'a UnitSide>| side.map(|side| side.record.as_ref());
+        let change = |side: Option<&'a UnitSide>| side.and_then(|side| side.change.as_ref());
         let compared = change(normal).is_some() || change(abnormal).is_some();
         Self {
             diptych: EXTRA_VERSION,
@@ -162,7 +157,7 @@ impl<'a> Extra<'a> {
 
 impl<'a> Files<'a> {
     fn of(placed: &'a Placed) -> Self {
-        let [normal, abnormal] = &placed.sides;
+        let Sides { normal, abnormal } = &placed.sides;
         let target = |side: &'a Option<PlacedSide>| side.as_ref()?.target.as_deref();
         let mask = |side: &'a Option<PlacedSide>| side.as_ref()?.mask.as_deref();
         let references = |side: &'a Option<PlacedSide>| {
@@ -185,9 +180,9 @@ struct Fields(Vec<(String, Box<RawValue>)>);
 
 impl Fields {
     /// Says of a side that is not there that it is not.
-    fn leave_out(&mut self, sides: [Option<&Side>; 2]) {
-        for (name, _) in SIDES.iter().zip(sides).filter(|(_, side)| side.is_none()) {
-            let prompt = format!("{name}_prompt");
+    fn leave_out(&mut self, row: &UnitRow) {
+        for side in Side::BOTH.into_iter().filter(|side| row.of(*side).is_none()) {
+            let prompt = format!("{}_prompt", side.word());
             for (key, value) in &mut self.0 {
                 if *key == prompt {
                     *value = RawValue::NULL.to_owned();

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use diptych_format::key::key_of;
 use diptych_format::record::Record;
 use diptych_format::writer::{SplitWord, UnitFile, UnitOutput, UnitStart, WrittenPicture};
 use diptych_format::{Atom, FormatError, Payload, Sample, UnitFiles, UnitWriter};
@@ -18,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::names::{base_name, editor_folder, hex, is_safe, source_file, subset_folder};
 use super::pairing::Pairing;
-use super::unit_row::{MaskRuns, ROWS, Side, SplitEntry, Stored, UnitRow};
+use super::unit_row::{MaskRuns, ROWS, SplitEntry, Stored, UnitRow, UnitSide};
 use crate::NAME;
 
 /// Counts, among the fields of a unit, numbers that became null because they are not finite.
@@ -182,7 +181,7 @@ impl<'a> PapeUnit<'a> {
         Ok((stored, image_id))
     }
 
-    fn side(&mut self, sample: &Sample) -> Result<Side, FormatError> {
+    fn side(&mut self, sample: &Sample) -> Result<UnitSide, FormatError> {
         let Sample { pair, key, .. } = sample;
         let (record, lost) = Record::new(sample, false);
         if lost > 0 {
@@ -209,7 +208,7 @@ impl<'a> PapeUnit<'a> {
             (Some(_), Some(mask)) => mask_runs(mask)?,
             _ => None,
         };
-        Ok(Side {
+        Ok(UnitSide {
             pair_id: pair.pair_id.clone(),
             key: key.clone(),
             split: pair.split.map(SplitWord),

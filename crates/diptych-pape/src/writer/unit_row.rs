@@ -4,6 +4,8 @@ use diptych_format::writer::{Change, SplitWord};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::layout::Side;
+
 /// The file of a unit in which its rows are.
 pub(crate) const ROWS: &str = "rows.jsonl";
 
@@ -29,9 +31,9 @@ pub(crate) struct UnitRow {
     /// The source photograph.
     pub(crate) source: Stored,
     /// The plain edit.
-    pub(crate) normal: Option<Side>,
+    pub(crate) normal: Option<UnitSide>,
     /// The anomalous edit of the same object.
-    pub(crate) abnormal: Option<Side>,
+    pub(crate) abnormal: Option<UnitSide>,
 }
 
 /// An entry of a split file.
@@ -48,7 +50,7 @@ pub(crate) struct SplitEntry {
 
 /// One of a row's edits.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Side {
+pub(crate) struct UnitSide {
     /// The pair's id.
     pub(crate) pair_id: String,
     /// The key of its files.
@@ -99,14 +101,17 @@ pub(crate) struct Stored {
     pub(crate) bytes: u64,
 }
 
-/// The two sides, in their order.
-pub(crate) const SIDES: [&str; 2] = ["normal", "abnormal"];
-
 impl UnitRow {
-    /// The sides that there are, with their names.
-    pub(crate) fn sides(&self) -> impl Iterator<Item = (&'static str, &Side)> {
-        let [normal, abnormal] = SIDES;
-        let normal = self.normal.as_ref().map(|side| (normal, side));
-        normal.into_iter().chain(self.abnormal.as_ref().map(|side| (abnormal, side)))
+    /// A side, where it is there.
+    pub(crate) fn of(&self, side: Side) -> Option<&UnitSide> {
+        match side {
+            Side::Normal => self.normal.as_ref(),
+            Side::Abnormal => self.abnormal.as_ref(),
+        }
+    }
+
+    /// The sides that there are.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = (Side, &UnitSide)> {
+        Side::BOTH.into_iter().filter_map(|side| Some((side, self.of(side)?)))
     }
 }

@@ -16,21 +16,29 @@ use crate::writer::Provenance;
 pub struct CardSplit {
     /// Which.
     pub split: Split,
-    /// Pattern of its files, from the output's root.
-    pub path: String,
+    /// Patterns of its files, from the output's root.
+    pub paths: Vec<String>,
     /// Bytes of its files.
     pub bytes: u64,
     /// Its samples.
     pub samples: u64,
 }
 
-/// The head of a card: YAML between two lines of `---`. `features` is empty where the files
-/// themselves declare them.
+/// The head of a card: YAML between two lines of `---`. `metadata_files` are the names of files
+/// that hold the rows of pictures beside them, where these are called otherwise than `datasets`
+/// expects: it takes no other name for one. `features` is empty where the files themselves declare
+/// them.
 #[must_use]
-pub fn front_matter(splits: &[CardSplit], features: &str) -> String {
-    let mut yaml = String::from("---\nconfigs:\n- config_name: default\n  data_files:\n");
-    for CardSplit { split, path, .. } in splits {
-        let _ = write!(yaml, "  - split: {split}\n    path:\n    - \"{path}\"\n");
+pub fn front_matter(splits: &[CardSplit], metadata_files: &[String], features: &str) -> String {
+    let mut yaml = String::from("---\nconfigs:\n- config_name: default\n");
+    if !metadata_files.is_empty() {
+        yaml.push_str("  metadata_filenames:\n");
+        metadata_files.iter().for_each(|name| yaml.push_str(&format!("  - {name}\n")));
+    }
+    yaml.push_str("  data_files:\n");
+    for CardSplit { split, paths, .. } in splits {
+        let _ = write!(yaml, "  - split: {split}\n    path:\n");
+        paths.iter().for_each(|path| yaml.push_str(&format!("    - \"{path}\"\n")));
     }
     yaml.push_str("dataset_info:\n  config_name: default\n");
     if !features.is_empty() {
@@ -46,6 +54,24 @@ pub fn front_matter(splits: &[CardSplit], features: &str) -> String {
     }
     yaml.push_str("---\n");
     yaml
+}
+
+/// So many pictures have an extension that at least two of them share: there are fewer extensions
+/// of pictures that any release or output uses.
+const MANY: u64 = 16;
+
+/// The paths of a split whose rows are in `metadata_file`, with pictures beside it of which the
+/// pattern `pictures` matches so many.
+///
+/// `datasets` chooses its loader by the extension that most of a split's files have, and in a draw
+/// it is for Parquet. A pattern may be given twice and counts twice then, which is needed where
+/// there may be one picture of each extension only. It is no more than is needed, since whatever a
+/// pattern matches is looked at again for every split.
+#[must_use]
+pub fn paths_beside(metadata_file: &str, pictures: &str, matched: u64) -> Vec<String> {
+    let times = if matched < MANY { 2 } else { 1 };
+    let pictures = std::iter::repeat_n(pictures.to_owned(), times);
+    std::iter::once(metadata_file.to_owned()).chain(pictures).collect()
 }
 
 /// A feature of a picture.
@@ -159,6 +185,46 @@ mod tests {
     #[test]
     fn text_of_a_release_is_no_markup() {
         assert_eq!(markdown("a|b\n<i>&_x_"), "a\\|b &lt;i&gt;&amp;\\_x\\_");
+    }
+
+    #[test]
+    fn rows_may_stand_in_files_beside_their_pictures() {
+        let names = ["metadata-train.parquet".to_owned(), "metadata-val.parquet".to_owned()];
+        let splits = [(Split::Train, &names[0], 16), (Split::Val, &names[1], 15)];
+        let splits = splits.map(|(split, name, pictures)| CardSplit {
+            split,
+            paths: paths_beside(name, "*/*/*/*", pictures),
+            bytes: 7,
+            samples: 2,
+        });
+        let expected = "---
+configs:
+- config_name: default
+  metadata_filenames:
+  - metadata-train.parquet
+  - metadata-val.parquet
+  data_files:
+  - split: train
+    path:
+    - \"metadata-train.parquet\"
+    - \"*/*/*/*\"
+  - split: val
+    path:
+    - \"metadata-val.parquet\"
+    - \"*/*/*/*\"
+    - \"*/*/*/*\"
+dataset_info:
+  config_name: default
+  splits:
+  - name: train
+    num_bytes: 7
+    num_examples: 2
+  - name: val
+    num_bytes: 7
+    num_examples: 2
+---
+";
+        assert_eq!(front_matter(&splits, &names, ""), expected);
     }
 
     #[test]

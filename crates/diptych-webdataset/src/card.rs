@@ -27,7 +27,7 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
     parts.iter().for_each(|part| features.push_str(&card::picture_feature(part)));
     features.push_str(&card::struct_feature("json", &record::fields(true)));
 
-    let mut text = card::front_matter(&splits, &features);
+    let mut text = card::front_matter(&splits, &[], &features);
     text.push_str("\n# Edit pairs\n\n");
     text.push_str(
         "Each sample is one edit: a picture before (`source`), a picture after (`target`), where \
@@ -70,7 +70,7 @@ fn splits(units: &[FinishedUnit]) -> Vec<CardSplit> {
             .flat_map(|unit| &unit.files.files);
         let (bytes, samples) = files
             .fold((0, 0), |(bytes, samples), file| (bytes + file.bytes, samples + file.samples));
-        CardSplit { split, path: format!("data/{split}-*.tar"), bytes, samples }
+        CardSplit { split, paths: vec![format!("data/{split}-*.tar")], bytes, samples }
     };
     // A split without pairs is not mentioned.
     Split::ALL.iter().map(|split| of(*split)).filter(|split| split.samples > 0).collect()

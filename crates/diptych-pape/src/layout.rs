@@ -116,7 +116,7 @@ impl Editor {
         join(&self.folder, role.folder())
     }
 
-    /// What it is called in messages.
+    /// What it is called where copies are told of.
     pub(crate) fn name(&self) -> &str {
         if self.folder.is_empty() { "the root" } else { &self.folder }
     }

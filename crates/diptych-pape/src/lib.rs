@@ -27,6 +27,7 @@
 mod detect;
 mod extra;
 mod layout;
+mod overlap;
 mod pair;
 mod parts;
 mod pictures;

@@ -3,9 +3,7 @@
 use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::record::{FoundPictures, Restored};
 use diptych_schema::text::language_of;
-use diptych_schema::{
-    Combine, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Picture, Score,
-};
+use diptych_schema::{Combine, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Score};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -62,7 +60,7 @@ impl<'a> Called<'a> {
     }
 
     /// What the split file says of the row's image.
-    fn said<'s>(&self, splits: &'s Splits) -> Option<Said<'s>> {
+    pub(crate) fn said<'s>(&self, splits: &'s Splits) -> Option<Said<'s>> {
         splits.said(self.editor.subset.as_deref(), self.row.image_id.as_deref()?)
     }
 
@@ -108,7 +106,7 @@ impl<'a> Called<'a> {
     }
 
     /// The file of a picture of a published row.
-    pub(crate) fn file(&self, pictures: &Pictures, role: Role) -> Option<u32> {
+    fn file(&self, pictures: &Pictures, role: Role) -> Option<u32> {
         let mut named = self.row.paths.of(role);
         named.find_map(|path| pictures.named(self.editor, role, path)).or_else(|| {
             let stems = self.stems(role);
@@ -130,12 +128,66 @@ impl<'a> Called<'a> {
     }
 }
 
-/// The files of an edit's pictures.
-struct Files {
-    source: Option<u32>,
-    references: Vec<Option<u32>>,
-    target: Option<u32>,
-    mask: Option<u32>,
+/// The files of an edit's pictures: `None` for one that is not there.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Files {
+    pub(crate) source: Option<u32>,
+    pub(crate) references: Vec<Option<u32>>,
+    pub(crate) target: Option<u32>,
+    pub(crate) mask: Option<u32>,
+    /// Whether there should be a target and a mask.
+    has_target: bool,
+    has_mask: bool,
+}
+
+impl Files {
+    /// Each picture that there should be: its role, and its file where it is there.
+    pub(crate) fn all(&self, side: Side) -> impl Iterator<Item = (Role, Option<u32>)> {
+        let target = self.has_target.then_some((side.target(), self.target));
+        let mask = self.has_mask.then_some((side.mask(), self.mask));
+        let references = self.references.iter().map(|file| (Role::Reference, *file));
+        [(Role::Source, self.source)].into_iter().chain(references).chain(target).chain(mask)
+    }
+}
+
+/// The files of an edit's pictures; `None` where the row has no such edit.
+pub(crate) fn files(called: &Called<'_>, side: Side, pictures: &Pictures) -> Option<Files> {
+    let (target, mask) = (side.target(), side.mask());
+    let Some(extra) = &called.row.extra else {
+        let file = |role| called.file(pictures, role);
+        let is_named = |role| called.row.paths.of(role).next().is_some();
+        let (target_file, mask_file) = (file(target), file(mask));
+        let is_asked = match called.row.prompts.of(side) {
+            Prompt::None => false,
+            Prompt::Text(text) => !text.is_empty(),
+            Prompt::Unreadable(_) => true,
+        };
+        let is_there = is_asked || is_named(target) || is_named(mask) || target_file.is_some();
+        return is_there.then(|| Files {
+            source: file(Role::Source),
+            references: Vec::new(),
+            target: target_file,
+            mask: mask_file,
+            has_target: true,
+            has_mask: mask_file.is_some() || is_named(mask),
+        });
+    };
+    let said = &extra.sides.of(side).as_ref()?.pictures;
+    let file = |role| called.file_of_extra(pictures, extra, role);
+    let names = extra.files.references(side);
+    let reference = |number: usize| {
+        let name = names.get(number)?;
+        pictures.named(called.editor, Role::Reference, name)
+    };
+    let (has_target, has_mask) = (said.target.is_some(), said.mask.is_some());
+    Some(Files {
+        source: file(Role::Source),
+        references: (0..said.references.len()).map(reference).collect(),
+        target: has_target.then(|| file(target)).flatten(),
+        mask: has_mask.then(|| file(mask)).flatten(),
+        has_target,
+        has_mask,
+    })
 }
 
 /// What became of one side of a row.
@@ -164,94 +216,86 @@ pub(crate) fn edit(
     pictures: &Pictures,
     splits: &Splits,
 ) -> Outcome {
-    match &called.row.extra {
-        Some(extra) => recorded(called, extra, side, pictures, splits),
-        None => published(called, side, pictures, splits),
-    }
-}
-
-/// The edit of a published row.
-fn published(called: &Called<'_>, side: Side, pictures: &Pictures, splits: &Splits) -> Outcome {
-    let Called { row, .. } = called;
-    let prompt = row.prompts.of(side);
-    let (target, mask) = (side.target(), side.mask());
-    let is_named = |role| row.paths.of(role).next().is_some();
-    let files = Files {
-        source: called.file(pictures, Role::Source),
-        references: Vec::new(),
-        target: called.file(pictures, target),
-        mask: called.file(pictures, mask),
-    };
-    let is_asked = !matches!(prompt, Prompt::None) && prompt.text() != Some("");
-    if !is_asked && !is_named(target) && !is_named(mask) && files.target.is_none() {
-        return Outcome::None;
-    }
-    let lost = |fault| {
-        Outcome::Lost(Box::new(Lost {
-            fault,
-            pair_id: called.pair_id(side),
-            dataset: NAME.to_owned(),
-            subset: called.editor.subset.clone(),
-            native: Some(called.native(splits)),
-        }))
-    };
-    let found = claimed(called, side, pictures, &files, true, is_named(mask));
-    if let Prompt::Unreadable(what) = prompt {
-        return lost(PictureFault {
+    let Some(files) = files(called, side, pictures) else { return Outcome::None };
+    let found = found(called, side, pictures, &files);
+    let unreadable = match called.row.prompts.of(side) {
+        Prompt::Unreadable(what) if called.row.extra.is_none() => Some(PictureFault {
             kind: "invalid_field",
             cause: format!("{}_prompt is {what}, not text", side.word()),
             file: None,
             member: String::new(),
             offset: None,
-        });
-    }
-    match found {
-        Ok(FoundPictures { source, target, mask, .. }) => {
-            let pictures = (source, target, mask);
-            Outcome::Pair(Box::new(pair(called, side, pictures, splits)))
+        }),
+        _ => None,
+    };
+    let recorded = called.row.extra.as_ref().and_then(|extra| {
+        let restored = extra.sides.of(side).as_deref()?;
+        Some((extra, restored))
+    });
+    let fault = match (found, unreadable) {
+        (Err(NotFound::Failed(error)), _) => return Outcome::Failed(error),
+        (_, Some(fault)) => fault,
+        (Err(NotFound::Fault(fault)), None) => *fault,
+        (Ok(found), None) => {
+            return Outcome::Pair(Box::new(match recorded {
+                Some((extra, restored)) => {
+                    let mut pair = restored.clone().with(found);
+                    complete(&mut pair, called, extra, side, splits);
+                    pair
+                }
+                None => pair(called, side, found, splits),
+            }));
         }
-        Err(NotFound::Fault(fault)) => lost(*fault),
-        Err(NotFound::Failed(error)) => Outcome::Failed(error),
-    }
+    };
+    Outcome::Lost(Box::new(match recorded {
+        Some((_, Restored { pair, .. })) => Lost {
+            fault,
+            pair_id: pair.pair_id.clone(),
+            dataset: pair.dataset.clone(),
+            subset: pair.subset.clone(),
+            native: pair.native.clone(),
+        },
+        None => Lost {
+            fault,
+            pair_id: called.pair_id(side),
+            dataset: NAME.to_owned(),
+            subset: called.editor.subset.clone(),
+            native: Some(called.native(splits)),
+        },
+    }))
 }
 
 /// Looks at the pictures of an edit. All files that are there are claimed, also where one is not.
-fn claimed(
+fn found(
     called: &Called<'_>,
     side: Side,
     pictures: &Pictures,
     files: &Files,
-    has_target: bool,
-    has_mask: bool,
 ) -> Result<FoundPictures, NotFound> {
-    let Files { source, references, target, mask } = files;
-    let all = [source, target, mask].into_iter().chain(references);
-    all.flatten().for_each(|number| pictures.claim(*number));
+    files.all(side).filter_map(|(_, file)| file).for_each(|file| pictures.claim(file));
     let needed = |number: Option<u32>, role| match number {
         Some(number) => pictures.picture(number),
         None => Err(called.absent(pictures, role).into()),
     };
     let wanted = |number: Option<u32>, role, is_wanted: bool| {
-        (is_wanted || number.is_some()).then(|| needed(number, role)).transpose()
+        is_wanted.then(|| needed(number, role)).transpose()
     };
     Ok(FoundPictures {
-        source: needed(*source, Role::Source)?,
-        references: references
+        source: needed(files.source, Role::Source)?,
+        references: files
+            .references
             .iter()
             .map(|number| needed(*number, Role::Reference))
             .collect::<Result<_, _>>()?,
-        target: wanted(*target, side.target(), has_target)?,
-        mask: wanted(*mask, side.mask(), has_mask)?,
+        target: wanted(files.target, side.target(), files.has_target)?,
+        mask: wanted(files.mask, side.mask(), files.has_mask)?,
     })
 }
 
-fn pair(
-    called: &Called<'_>,
-    side: Side,
-    (source, target, mask): (Picture, Option<Picture>, Option<Picture>),
-    splits: &Splits,
-) -> EditPair {
+/// The pair of a published row.
+fn pair(called: &Called<'_>, side: Side, found: FoundPictures, splits: &Splits) -> EditPair {
     let Called { editor, row, .. } = called;
+    let FoundPictures { source, target, mask, .. } = found;
     let mut labels = Vec::new();
     let mut label = |name: &str, value: &str| {
         labels.push(Label { name: name.to_owned(), value: value.to_owned() });
@@ -303,43 +347,6 @@ fn pair(
     };
     pair.verify_mask_grid();
     pair
-}
-
-/// The edit of a row that this program wrote: the record is the pair.
-fn recorded(
-    called: &Called<'_>,
-    extra: &Extra,
-    side: Side,
-    pictures: &Pictures,
-    splits: &Splits,
-) -> Outcome {
-    let Some(restored) = extra.sides.of(side) else { return Outcome::None };
-    let Restored { pictures: said, .. } = restored.as_ref();
-    let file = |role| called.file_of_extra(pictures, extra, role);
-    let names = extra.files.references(side);
-    let reference = |number: usize| {
-        let name = names.get(number)?;
-        pictures.named(called.editor, Role::Reference, name)
-    };
-    let has = (said.target.is_some(), said.mask.is_some());
-    let files = Files {
-        source: file(Role::Source),
-        references: (0..said.references.len()).map(reference).collect(),
-        target: has.0.then(|| file(side.target())).flatten(),
-        mask: has.1.then(|| file(side.mask())).flatten(),
-    };
-    match claimed(called, side, pictures, &files, has.0, has.1) {
-        Ok(found) => {
-            let mut pair = restored.as_ref().clone().with(found);
-            complete(&mut pair, called, extra, side, splits);
-            Outcome::Pair(Box::new(pair))
-        }
-        Err(NotFound::Fault(fault)) => {
-            let EditPair { pair_id, dataset, subset, native, .. } = restored.pair.clone();
-            Outcome::Lost(Box::new(Lost { fault: *fault, pair_id, dataset, subset, native }))
-        }
-        Err(NotFound::Failed(error)) => Outcome::Failed(error),
-    }
 }
 
 /// What the place of a recorded pair says beyond its record.

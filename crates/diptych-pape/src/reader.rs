@@ -66,7 +66,7 @@ impl PapeReader {
         })
     }
 
-    fn place(&self, editor: &Editor) -> Place {
+    pub(crate) fn place(&self, editor: &Editor) -> Place {
         Place::file(&self.label, editor.manifest.as_str())
     }
 
@@ -102,8 +102,9 @@ impl PapeReader {
         Ok(repeated)
     }
 
-    pub(crate) fn notice(&self, notice: Notice) {
-        self.row_notices.lock().unwrap_or_else(PoisonError::into_inner).insert(notice);
+    /// Takes what was noticed while rows were read.
+    pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+        self.row_notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
     }
 
     /// Rows read of the manifest of a partition.
@@ -331,7 +332,7 @@ impl PapeReader {
         let notice = |offset: u64, detail: String| {
             let (kind, at) =
                 ("trailing_garbage".to_owned(), Place { offset: Some(offset), ..place.clone() });
-            self.notice(Notice { kind, at, detail });
+            self.notice([Notice { kind, at, detail }]);
         };
         match ending {
             None | Some(Ending::Clean) => None,

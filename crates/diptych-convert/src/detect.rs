@@ -267,7 +267,7 @@ mod tests {
             options: &[],
             losses: &[],
             fills: &[],
-            masks: MaskMeaning::None,
+            masks: diptych_format::MaskMeaning::None,
             published: &[],
         }
     }

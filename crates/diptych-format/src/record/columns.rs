@@ -523,6 +523,7 @@ mod tests {
             references: vec![picture("r")],
             target: Some(picture("t")),
             mask: None,
+            change: None,
         };
         let (record, lost) = Record::new(&sample, false);
         assert_eq!(lost, 1);

@@ -371,6 +371,7 @@ mod tests {
             target: pair.target.as_ref().map(|target| written(target, None)),
             mask,
             pair,
+            change: None,
         }
     }
 

@@ -381,7 +381,7 @@ impl<'a> End<'a> {
         let (name, text) = self.seen.images.file(|folder| self.seen.folders.subset(folder));
         output.put(&path(&name)?, text.as_bytes())?;
         let not_finite = units.iter().filter_map(|unit| unit.files.fields.get(NOT_FINITE)).sum();
-        let card = card::card(&self.counts, not_finite, provenance);
+        let card = card::card(&self.counts, &name, not_finite, provenance);
         output.put(&path("README.md")?, card.as_bytes())?;
         let mut notice = |kind: &str, file: &str, detail: String| {
             let at = Place {

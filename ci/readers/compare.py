@@ -109,6 +109,8 @@ def undecoded(datasets: ModuleType, split: Any) -> Any:
     for name, feature in split.features.items():
         if isinstance(feature, datasets.Image):
             split = split.cast_column(name, datasets.Image(decode=False))
+        elif isinstance(getattr(feature, "feature", None), datasets.Image):
+            split = split.cast_column(name, datasets.List(datasets.Image(decode=False)))
     return split
 
 

@@ -58,14 +58,14 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
         // What the task says: nobody has compared the pictures.
         label("base_checked", "false");
     }
+    if let Some(id) = partition.task.and_then(|task| image_id(task, &source.name)) {
+        label("image_id", id);
+    }
     if prompt.is_none() {
         label("instruction_empty", "true");
     }
     if let Some(task) = partition.task {
         label("task", task.word());
-        if let Some(id) = image_id(task, &source.name) {
-            label("image_id", id);
-        }
     }
     let only = references.len() == 1;
     let reference = |picture| Reference { picture, role: only.then(|| OBJECT.to_owned()) };

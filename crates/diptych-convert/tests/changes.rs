@@ -37,9 +37,7 @@ fn drawn(name: &str, edited: impl Fn(u32, u32) -> bool) -> Picture {
 
 /// A mask that says of a block grown by `by` pixels that it is edited.
 fn asked(by: u32) -> Mask {
-    let grown = |x: u32, y: u32| {
-        (20 - by..50 + by).contains(&x) && (30 - by..70 + by).contains(&y)
-    };
+    let grown = |x: u32, y: u32| (20 - by..50 + by).contains(&x) && (30 - by..70 + by).contains(&y);
     let pixels: Vec<u8> = (0..SIZE)
         .flat_map(|y| (0..SIZE).map(move |x| (x, y)))
         .map(|(x, y)| if grown(x, y) { 255 } else { 0 })
@@ -108,7 +106,10 @@ fn masks(from: Option<&[MaskOrigin]>) -> (MaskBook, Vec<(String, usize)>) {
     let report = convert(&[&Toy(pairs)], &request).unwrap().report;
     let lines: Vec<MaskLine> = report.masks.clone().into();
     assert_eq!(lines.len(), 1);
-    assert_eq!((lines[0].dataset.as_str(), lines[0].edit_type.as_deref()), ("toy", Some("replace")));
+    assert_eq!(
+        (lines[0].dataset.as_str(), lines[0].edit_type.as_deref()),
+        ("toy", Some("replace"))
+    );
     let found = files(&bench.out());
     let written = found["train-0"].lines().map(|line| {
         let id = line.split_once(' ').unwrap().0.replace("toy_", "");

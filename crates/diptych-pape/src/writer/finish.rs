@@ -174,6 +174,7 @@ impl<'a> End<'a> {
         order.sort_by_key(|number| at(*number as usize).map(|at| at.folder));
         let (mut plain, mut others) = (Rows::default(), Rows::default());
         let mut manifest: Option<(u32, Box<dyn StagedFile>)> = None;
+        let mut number_of_line = 0;
         for number in order.into_iter().map(|number| number as usize) {
             let Some(At { folder, unit, offset }) = at(number) else { continue };
             if abnormal.contains(&number) {
@@ -187,15 +188,18 @@ impl<'a> End<'a> {
                     .map(|(row, _)| (Read { unit: of.unit, row }, iou)),
                 None => None,
             };
-            let text = self.row(folder, Read { unit, row }, other, output)?;
             let mut file = match manifest.take() {
                 Some((of, file)) if of == folder => file,
                 before => {
                     before.map(|(_, file)| file.close()).transpose()?;
+                    number_of_line = 0;
                     let name = format!("{}/{MANIFEST}", self.seen.folders.path(folder));
                     output.stage(&path(&name)?)?
                 }
             };
+            number_of_line += 1;
+            let at = (folder, number_of_line);
+            let text = self.row(at, Read { unit, row }, other, output)?;
             file.write(text.as_bytes())?;
             file.write(b"\n")?;
             manifest = Some((folder, file));
@@ -205,9 +209,10 @@ impl<'a> End<'a> {
     }
 
     /// Gives a row's pictures their places, enters its pairs, and gives its line.
+    /// It is of a folder, with a number of the line there, from 1.
     fn row(
         &mut self,
-        folder: u32,
+        (folder, number): (u32, u64),
         read: Read,
         other: Option<(Read, f64)>,
         output: &mut dyn FinishOutput,
@@ -256,7 +261,8 @@ impl<'a> End<'a> {
             && split_stays
             && row.folders_kept
             && self.seen.folders.is_kept(folder)
-            && row.own.as_ref().is_some_and(|own| tells_all(own.get(), &row));
+            && row.own.as_ref().is_some_and(|own| tells_all(own.get(), &row))
+            && row.sides().all(|(_, side)| is_called_so_on(number, &side.pair_id));
         self.enter(&at, &row, &placed, output)?;
         line(&row, &placed, mask_iou, own_stays)
     }
@@ -438,6 +444,13 @@ fn tells_all(own: &str, row: &UnitRow) -> bool {
         *own.prompts.of(side) != wire::Prompt::None || own.paths.of(side.target()).next().is_some()
     };
     as_read && Side::BOTH.into_iter().all(|side| said(side) == row.of(side).is_some())
+}
+
+/// Whether reading a row of PAPE on a line of that number gives the id: where several rows are of
+/// one image and language, it tells the line (`pape:COCO:flux2_dev:139:en#7:normal`).
+fn is_called_so_on(number: u64, pair_id: &str) -> bool {
+    let language = pair_id.rsplit(':').nth(1).unwrap_or_default();
+    language.split_once('#').is_none_or(|(_, line)| line == number.to_string())
 }
 
 fn digest_of(text: &str) -> u128 {

@@ -7,3 +7,4 @@ pub(crate) mod job;
 pub(crate) mod made;
 pub(crate) mod release;
 pub(crate) mod shards;
+pub(crate) mod toy;

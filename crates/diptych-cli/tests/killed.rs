@@ -18,30 +18,40 @@ use support::folder::{assert_same, tree};
 use support::made::Made;
 use support::{convert, ran};
 
-/// Kills that must have met a process at work.
+/// Kills that must have met a process at work, for each format.
 const KILLS: usize = 24;
 
-/// Durable, as users have it, into many small shards.
-fn command(release: &Path, out: &Path) -> Command {
+/// Durable, as users have it, in many small units.
+fn command(release: &Path, out: &Path, to: &str) -> Command {
     let mut command = support::diptych();
-    command.arg("convert").arg(release).args(["--to", "webdataset", "--quiet", "--out"]).arg(out);
-    command.args(["--shard-size", "150KB", "--jobs", "2"]);
+    command.arg("convert").arg(release).args(["--to", to, "--quiet", "--out"]).arg(out);
+    command.args(["--shard-size", "150KB", "--jobs", "2", "--mask-from", "release"]);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
 
 #[test]
 fn a_command_killed_at_any_moment_ends_as_if_it_had_not_been() {
+    killed("webdataset", ".tar");
+}
+
+/// The same, where an output is thousands of files that several units share in.
+#[test]
+fn a_command_killed_while_it_writes_folders_ends_as_if_it_had_not_been() {
+    killed("pape", ".png");
+}
+
+fn killed(to: &str, files: &str) {
     let dir = tempfile::tempdir().unwrap();
     let release = dir.path().join("release");
     Made { samples: 400, per_shard: 100, picture_bytes: 30_000 }.write(&release);
     let whole = dir.path().join("whole");
     let begun = Instant::now();
-    assert_eq!(ran(&mut command(&release, &whole)).code, Some(0));
+    assert_eq!(ran(&mut command(&release, &whole, to)).code, Some(0));
     let time = begun.elapsed();
     let whole = tree(&whole);
-    let shards = whole.keys().filter(|name| name.ends_with(".tar")).count();
-    assert!(shards > 100, "{shards} shards");
+    let count = whole.keys().filter(|name| name.ends_with(files)).count();
+    assert!(count > 100, "{count} files");
 
     let mut random = 88_172_645_463_325_252_u64;
     let mut kills = 0;
@@ -56,7 +66,7 @@ fn a_command_killed_at_any_moment_ends_as_if_it_had_not_been() {
             random ^= random << 17;
             // Up to half of the time that all of it takes, in steps of a thousandth of that.
             let wait = time / 2 * u32::try_from(random % 1000).unwrap() / 1000;
-            match kill_after(command(&release, &out).spawn().unwrap(), wait) {
+            match kill_after(command(&release, &out, to).spawn().unwrap(), wait) {
                 None => kills += 1,
                 Some((0, _)) => break,
                 Some((code, said)) => {
@@ -100,12 +110,12 @@ fn a_second_command_on_the_same_output_is_refused_and_spoils_nothing() {
     let whole = dir.path().join("whole");
     assert_eq!(ran(convert(&release, &whole).args(["--shard-size", "150KB"])).code, Some(0));
     let out = dir.path().join("out");
-    let mut first = command(&release, &out).spawn().unwrap();
+    let mut first = command(&release, &out, "webdataset").spawn().unwrap();
     while !out.join(".diptych/plan.parquet").exists() {
         assert!(first.try_wait().unwrap().is_none(), "it is at work");
         sleep(Duration::from_millis(1));
     }
-    let second = ran(&mut command(&release, &out));
+    let second = ran(&mut command(&release, &out, "webdataset"));
     assert_eq!(second.code, Some(1), "{second:?}");
     assert!(second.stderr.contains("in use by another process\nhint: "), "{second:?}");
     assert_eq!(first.wait().unwrap().code(), Some(0));

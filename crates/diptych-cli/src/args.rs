@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
+use diptych::pixels::DifferenceOptions;
 
 /// Converts image-edit datasets from the way they were released to the way they are trained on.
 #[derive(Debug, Parser)]
@@ -100,9 +101,16 @@ pub(crate) struct RequestArgs {
     /// Fails at the first edit that cannot be converted.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The pixel grid that masks are written on.
-    #[arg(long, value_name = "GRID", value_enum, default_value_t = MaskGrid::Released)]
-    pub(crate) mask_grid: MaskGrid,
+    /// The pixel grid that masks are written on [default: as the format needs, else as released].
+    #[arg(long, value_name = "GRID", value_enum)]
+    pub(crate) mask_grid: Option<MaskGrid>,
+    /// What masks are made from, in order of preference [default: the release's own; for a format
+    /// that needs to know what changed, `difference,release` where a release does not say].
+    #[arg(long, value_name = "ORIGIN", value_enum, value_delimiter = ',', action = ArgAction::Set, num_args = 1)]
+    pub(crate) mask_from: Option<Vec<MaskFrom>>,
+    /// A parameter of the comparison of pictures (see docs/masks.md).
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) difference: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) work: Work,
 }
@@ -113,6 +121,17 @@ pub(crate) enum MaskGrid {
     Released,
     /// That of the source picture: a mask of another size is brought to it by its nearest pixels.
     Source,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum MaskFrom {
+    /// The release's own mask.
+    Release,
+    /// The run lengths of the objects that the edit is about.
+    RunLength,
+    /// What changed from source to target, by comparing them.
+    Difference,
 }
 
 /// Which releases are read, and how.
@@ -293,6 +312,12 @@ fn root(text: &str) -> Result<(String, PathBuf), String> {
         }
         _ => Err("it is not LABEL=DIR".to_owned()),
     }
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it is not NAME=VALUE")?;
+    DifferenceOptions::default().set(name, value).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]

@@ -169,6 +169,12 @@ impl Catalog {
         Ok(Some(Self { root: root.to_path_buf(), head, files: files.into() }))
     }
 
+    /// The label of the source that a partition is of.
+    #[must_use]
+    pub fn label(&self, partition: usize) -> &str {
+        self.head.partitions.get(partition).map_or("", |partition| &partition.source)
+    }
+
     /// What is in it.
     #[must_use]
     pub fn head(&self) -> &Head {

@@ -267,6 +267,7 @@ mod tests {
             options: &[],
             losses: &[],
             fills: &[],
+            masks: diptych_format::MaskMeaning::None,
             published: &[],
         }
     }

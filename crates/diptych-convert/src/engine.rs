@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use diptych_format::options::Assignment;
-use diptych_format::{Format, Options, Probe, Writer};
+use diptych_format::writer::MaskNeeds;
+use diptych_format::{Format, MaskMeaning, Options, Probe, Writer};
+use diptych_schema::MaskOrigin;
 use diptych_storage::Limits;
 use diptych_storage::output::{LocalOutput, WriteTree, free_space};
 
@@ -18,7 +20,7 @@ use crate::observe::{Event, Observer};
 use crate::output::{Begun, check_output, finished_but_unclean, lock};
 use crate::plan::{Plan, write_plan};
 use crate::report::{Book, Books, Report};
-use crate::request::{Request, Terms};
+use crate::request::{MaskGrid, OriginWord, Request, Terms, changed_parameters};
 use crate::run::{UnitJob, run_units};
 use crate::source::{OpenSource, Sources, format_named, open_sources, values, what_changed};
 use crate::work::{self, CATALOG, PLAN, TERMS, WORK, get_json, put_json};
@@ -103,6 +105,7 @@ impl Engine {
             catalog: &catalog,
             plan: &plan,
             writer: begun.writer.as_ref(),
+            datasets: &plan.datasets(),
             sources: &sources,
             limits: request.limits,
             observer,
@@ -143,6 +146,7 @@ impl Engine {
             catalog: &catalog,
             plan: &plan,
             writer: writer.as_ref(),
+            datasets: &plan.datasets(),
             sources: &sources,
             limits: request.limits,
             observer,
@@ -281,6 +285,7 @@ impl Engine {
         let writer = format.open_writer(&options)?;
         let sources = self.open(request, observer)?;
         check_options(&request.options, &sources, Some(about.name))?;
+        let needs = writer.mask_needs();
         let terms = Terms {
             generator: GENERATOR.to_owned(),
             sources: sources.iter().map(|source| source.terms.clone()).collect(),
@@ -290,7 +295,16 @@ impl Engine {
             shard_size: request.shard_size,
             strict: request.strict,
             probe: request.probe == Probe::Header,
-            mask_grid: request.mask_grid,
+            mask_grid: request.mask_grid.unwrap_or(match needs.on_source {
+                true => MaskGrid::Source,
+                false => MaskGrid::AsReleased,
+            }),
+            mask_from: sources
+                .iter()
+                .map(|source| (source.terms.label.clone(), mask_from(request, source, needs)))
+                .filter(|(_, from)| *from != [OriginWord(MaskOrigin::Release)])
+                .collect(),
+            difference: changed_parameters(&request.difference),
         };
         Ok(Prepared { writer, sources, terms })
     }
@@ -307,6 +321,19 @@ impl Indexed {
             partitions: partitions.len(),
         }
     }
+}
+
+/// What the masks of a source are made from: what the user says, else the release's own; before
+/// it what changed, where the writer needs to know and the release does not say.
+fn mask_from(request: &Request, source: &OpenSource, needs: MaskNeeds) -> Vec<OriginWord> {
+    let from = match &request.mask_from {
+        Some(from) => from.as_slice(),
+        None if needs.of_changes && source.about().masks == MaskMeaning::Asked => {
+            &[MaskOrigin::Difference, MaskOrigin::Release]
+        }
+        None => &[MaskOrigin::Release],
+    };
+    from.iter().copied().map(OriginWord).collect()
 }
 
 struct Prepared {

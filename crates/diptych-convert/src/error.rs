@@ -4,6 +4,7 @@ use std::io;
 
 use diptych_format::options::OptionError;
 use diptych_format::{FormatError, Rejection};
+use diptych_pixels::difference::ParameterError;
 use diptych_schema::arrow::{DecodeError, EncodeError};
 use diptych_storage::output::OutputError;
 use diptych_storage::text::runs;
@@ -35,6 +36,9 @@ pub enum EngineError {
     /// An option is not as declared.
     #[error(transparent)]
     Option(#[from] OptionError),
+    /// A parameter of the comparison of pictures is not what it may be.
+    #[error("`--difference {0}`")]
+    Difference(#[from] ParameterError),
     /// Options were given for a format that takes no part.
     #[error("`-o {format}.{key}` is for a format that takes no part in this")]
     StrayOption {

@@ -5,17 +5,20 @@
 //! followed by another that goes on.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
 use diptych_format::Writer;
-use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
-use diptych_schema::SCHEMA_VERSION;
+use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance, UnitReader};
+use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::RelPath;
-use diptych_storage::output::{LocalOutput, OutputError, WriteTree};
+use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
 
 use crate::GENERATOR;
 use crate::catalog::{Catalog, copy_lines};
 use crate::error::EngineError;
+use crate::masks::MaskBooks;
 use crate::plan::Plan;
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
 use crate::run::{Receipt, receipt, rejections_of};
@@ -42,18 +45,21 @@ pub(crate) fn finish(
         let path = out.root().display().to_string();
         return Err(EngineError::Unfinished { path, missing, units: plan.units.len() });
     }
-    let report = report(catalog, plan, &receipts)?;
+    let mut report = report(catalog, plan, &receipts)?;
     if report.total.written > 0 {
         let units: Vec<_> = receipts
             .iter()
             .map(|receipt| FinishedUnit {
                 unit: receipt.unit,
-                split: receipt.split.0,
+                split: receipt.split.map(|split| split.0),
                 files: receipt.files.clone(),
             })
             .collect();
         let mut final_output = FinalOutput { out };
-        writer.finish(&units, &provenance(&report, &receipts), &mut final_output)?;
+        let provenance = provenance(&report, &receipts);
+        let finished = writer.finish(&units, &provenance, &mut final_output)?;
+        out.sync()?;
+        report.take(finished);
     }
     write_rejections(out, catalog, &receipts)?;
     let name = format!("{FINAL}/{REPORT}");
@@ -69,13 +75,17 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
     for receipt in receipts {
         books.add(&receipt.books);
         for file in &receipt.files.files {
-            let split = splits.entry(receipt.split.0.word().to_owned()).or_default();
+            // Pairs that are in no split are written for training.
+            let split = file.split.or(receipt.split).map_or(Split::Train, |split| split.0);
+            let split = splits.entry(split.word().to_owned()).or_default();
             split.pairs += file.samples;
-            split.files += 1;
+            split.files += file.files;
             split.bytes += file.bytes;
         }
     }
     books.check()?;
+    let mut masks = MaskBooks::default();
+    receipts.iter().for_each(|receipt| masks.add(&receipt.masks));
     let terms = &plan.terms;
     Ok(Report {
         report_version: REPORT_VERSION,
@@ -89,6 +99,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         output_bytes: splits.values().map(|split| split.bytes).sum(),
         datasets: books,
         splits,
+        masks,
         notices: catalog.head().notices.clone(),
     })
 }
@@ -112,8 +123,26 @@ impl FinishOutput for FinalOutput<'_> {
         let from = work::below(&work::unit(unit), name)?;
         let to = work::below(FINAL, path.as_str())?;
         // A process before this one may have come as far as here, or farther.
-        let placed = self.out.exists(&to) || self.out.exists(path);
-        if placed && !self.out.exists(&from) { Ok(()) } else { self.out.publish(&from, &to) }
+        let placed = || self.out.exists(&to) || self.out.exists(path);
+        if !self.out.exists(&from) && placed() {
+            Ok(())
+        } else {
+            self.out.publish_small(&from, &to)
+        }
+    }
+
+    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn UnitReader>, OutputError> {
+        let path = work::below(&work::unit(unit), name)?.under(self.out.root());
+        let file = File::open(&path).map_err(|source| OutputError::Write {
+            action: "read",
+            path: path.display().to_string(),
+            source,
+        })?;
+        Ok(Box::new(BufReader::new(file)))
+    }
+
+    fn stage(&mut self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {
+        self.out.stage(&work::below(FINAL, path.as_str())?)
     }
 
     fn put(&mut self, path: &RelPath, bytes: &[u8]) -> Result<(), OutputError> {

@@ -232,7 +232,7 @@ pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspect
         files: source.tree.list().len() as u64,
         bytes: source.tree.list().iter().map(|entry| entry.length).sum(),
         probed: job.probe == diptych_format::Probe::Header,
-        parts: reader.parts(&tally)?,
+        parts: pool.install(|| reader.parts(&tally))?,
         edits: total.read,
         pairs: total.read - total.rejections(),
         datasets: books.lines().map(dataset_read).collect(),

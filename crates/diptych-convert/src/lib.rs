@@ -12,6 +12,7 @@
 //! - [`inspect`]: what a release is and what is in it.
 //! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
 //! - [`run`]: units, each alone, in any order, by any process.
+//! - [`masks`]: what became of masks.
 //! - [`finish`]: names, card, [`report`] and the books.
 //! - [`Engine`]: the steps in one process, begun again where they were left.
 
@@ -22,6 +23,7 @@ pub mod error;
 pub mod finish;
 pub mod index;
 pub mod inspect;
+pub mod masks;
 pub mod observe;
 mod output;
 pub mod plan;

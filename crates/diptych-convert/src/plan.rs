@@ -4,37 +4,24 @@
 //! rows of a partition from that row on), with its head as JSON in the file's metadata. While it
 //! is made some forty bytes a pair are held, and never the pairs themselves.
 
-use std::fs::File;
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::Arc;
+mod file;
 
-use arrow_array::{RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+
 use diptych_format::{FormatError, Grain, Place, Rejection, Writer};
 use diptych_schema::{EditPair, MaskPart, Split};
-use diptych_storage::output::{LocalOutput, StagedWrite, WriteTree};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::file::metadata::KeyValue;
+use diptych_storage::output::LocalOutput;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::catalog::{Catalog, column, properties};
-use crate::error::{DamagedBy, EngineError};
+use crate::catalog::Catalog;
+use crate::error::EngineError;
 use crate::index::RejectionLines;
 use crate::report::Books;
 use crate::request::Terms;
 use crate::run::pool;
-use crate::source::hex;
-use crate::work::{self, PLAN, PLAN_REJECTIONS, damaged};
-
-/// The version of the plan's shape.
-const PLAN_VERSION: u32 = 1;
-
-/// The key of the head in the file's metadata.
-const HEAD_KEY: &str = "diptych.plan";
+use crate::work::{self, PLAN_REJECTIONS};
 
 /// Why a pair that was read is not written, for the books.
 const LIMIT: &str = "limit";
@@ -53,8 +40,9 @@ pub struct Run {
 /// What one unit holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitPlan {
-    /// The split that its pairs are written under.
-    pub split: Split,
+    /// The split that its pairs are written under; `None` where the writer takes pairs of every
+    /// split into a unit.
+    pub split: Option<Split>,
     /// Its pairs.
     pub pairs: u64,
     /// About how many bytes they take in the output.
@@ -74,15 +62,6 @@ pub struct Plan {
     pub books: Books,
     /// A digest of the plan's file.
     pub digest: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Head {
-    plan_version: u32,
-    terms: Terms,
-    books: Books,
-    /// About how many bytes each unit takes.
-    unit_bytes: Vec<u64>,
 }
 
 /// What is held of a pair while planning.
@@ -119,8 +98,8 @@ pub(crate) fn write_plan(
     }
     drop_repeats(catalog, &mut partitions, ids, terms.strict, &mut books, out)?;
     drop_beyond(catalog, &mut partitions, terms.limit, &mut books)?;
-    let units = cut(&partitions, terms.shard_size);
-    let digest = save(out, &terms, &books, &units)?;
+    let units = cut(&partitions, terms.shard_size, writer.divides_splits());
+    let digest = file::save(out, &terms, &books, &units)?;
     Ok(Plan { terms, units, books, digest })
 }
 
@@ -306,15 +285,17 @@ fn drop_beyond(
     Ok(())
 }
 
-/// Cuts the atoms into units, split by split. Units of one split are about the same size, so that
-/// threads end together and no shard is a scrap.
-fn cut(partitions: &[Vec<PlanRow>], shard_size: u64) -> Vec<UnitPlan> {
+/// Cuts the atoms into units, split by split where splits are `divided`. Units of one split are
+/// about the same size, so that threads end together and no shard is a scrap.
+fn cut(partitions: &[Vec<PlanRow>], shard_size: u64, divided: bool) -> Vec<UnitPlan> {
     let mut units = Vec::new();
-    for &split in Split::ALL {
+    let each: Vec<_> = Split::ALL.iter().copied().map(Some).collect();
+    for split in if divided { each } else { vec![None] } {
         let rows = || {
             partitions.iter().enumerate().flat_map(|(partition, rows)| {
                 let numbered = (0_u64..).zip(rows);
-                numbered.filter(|(_, row)| !row.dropped && row.split == split).map(
+                let of_split = move |row: &PlanRow| split.is_none_or(|split| row.split == split);
+                numbered.filter(move |(_, row)| !row.dropped && of_split(row)).map(
                     move |(number, row)| {
                         (u32::try_from(partition).unwrap_or(u32::MAX), number, row)
                     },
@@ -382,140 +363,20 @@ impl UnitPlan {
     }
 }
 
-fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("unit", DataType::UInt32, false),
-        Field::new("split", DataType::Utf8, false),
-        Field::new("partition", DataType::UInt32, false),
-        Field::new("first", DataType::UInt64, false),
-        Field::new("count", DataType::UInt64, false),
-    ]))
-}
-
-/// Writes the plan and gives its digest.
-fn save(
-    out: &LocalOutput,
-    terms: &Terms,
-    books: &Books,
-    units: &[UnitPlan],
-) -> Result<String, EngineError> {
-    let head = Head {
-        plan_version: PLAN_VERSION,
-        terms: terms.clone(),
-        books: books.clone(),
-        unit_bytes: units.iter().map(|unit| unit.bytes).collect(),
-    };
-    let runs = || {
-        (0_u32..).zip(units).flat_map(|(number, unit)| {
-            unit.runs.iter().map(move |run| (number, unit.split.word(), run))
-        })
-    };
-    let write = |staged| -> Result<StagedWrite, DamagedBy> {
-        let batch = RecordBatch::try_new(
-            schema(),
-            vec![
-                Arc::new(UInt32Array::from_iter_values(runs().map(|(unit, _, _)| unit))),
-                Arc::new(StringArray::from_iter_values(runs().map(|(_, split, _)| split))),
-                Arc::new(UInt32Array::from_iter_values(runs().map(|(_, _, run)| run.partition))),
-                Arc::new(UInt64Array::from_iter_values(runs().map(|(_, _, run)| run.first))),
-                Arc::new(UInt64Array::from_iter_values(runs().map(|(_, _, run)| run.count))),
-            ],
-        )?;
-        let mut writer = ArrowWriter::try_new(staged, schema(), Some(properties()))?;
-        writer.write(&batch)?;
-        let head = serde_json::to_string(&head)?;
-        writer.append_key_value_metadata(KeyValue::new(HEAD_KEY.to_owned(), head));
-        Ok(writer.into_inner()?)
-    };
-    let (staged, path) = (work::path(&format!("{PLAN}.part"))?, work::path(PLAN)?);
-    let file = StagedWrite(out.stage(&staged)?);
-    let StagedWrite(file) = write(file).map_err(|e| damaged(PLAN, e))?;
-    file.close()?;
-    out.publish(&staged, &path)?;
-    digest(&path.under(out.root())).map_err(|e| damaged(PLAN, e))
-}
-
-fn digest(path: &Path) -> Result<String, DamagedBy> {
-    let mut digest = Sha256::new();
-    std::io::copy(&mut File::open(path)?, &mut HashWrite(&mut digest))?;
-    Ok(hex(&digest.finalize()))
-}
-
-struct HashWrite<'a>(&'a mut Sha256);
-
-impl std::io::Write for HashWrite<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Plan {
-    /// Reads the plan of an output; `None` where there is none.
-    ///
-    /// # Errors
-    /// [`EngineError::Damaged`].
-    pub fn load(out: &LocalOutput) -> Result<Option<Self>, EngineError> {
-        let path = work::path(PLAN)?;
-        if !out.exists(&path) {
-            return Ok(None);
-        }
-        let path = path.under(out.root());
-        Self::read(&path).map(Some).map_err(|e| damaged(&path.display().to_string(), e))
-    }
-
-    fn read(path: &Path) -> Result<Self, DamagedBy> {
-        let lacks = |what: &str| DamagedBy::Content(format!("it lacks {what}"));
-        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
-        let metadata = reader.metadata().file_metadata().key_value_metadata();
-        let head = metadata
-            .and_then(|pairs| pairs.iter().find(|pair| pair.key == HEAD_KEY))
-            .and_then(|pair| pair.value.as_deref())
-            .ok_or_else(|| lacks("its head"))?;
-        let head: Head = serde_json::from_str(head)?;
-        if head.plan_version != PLAN_VERSION {
-            let what =
-                format!("plan version {}, this program reads {PLAN_VERSION}", head.plan_version);
-            return Err(DamagedBy::Content(what));
-        }
-        let mut units: Vec<UnitPlan> = head
-            .unit_bytes
-            .iter()
-            .map(|bytes| UnitPlan {
-                split: Split::Train,
-                pairs: 0,
-                bytes: *bytes,
-                runs: Vec::new(),
-            })
-            .collect();
-        for batch in reader.build()? {
-            let batch = batch?;
-            let unit: &UInt32Array = column(&batch, "unit")?;
-            let split: &StringArray = column(&batch, "split")?;
-            let partition: &UInt32Array = column(&batch, "partition")?;
-            let first: &UInt64Array = column(&batch, "first")?;
-            let count: &UInt64Array = column(&batch, "count")?;
-            for row in 0..batch.num_rows() {
-                let unit = units.get_mut(unit.value(row) as usize);
-                let unit = unit.ok_or_else(|| lacks("a unit that it has runs of"))?;
-                let split = Split::from_word(split.value(row));
-                unit.split = split.ok_or_else(|| lacks("a known split"))?;
-                let (first, count) = (first.value(row), count.value(row));
-                unit.pairs += count;
-                unit.runs.push(Run { partition: partition.value(row), first, count });
-            }
-        }
-        Ok(Self { terms: head.terms, units, books: head.books, digest: digest(path)? })
-    }
-
     /// Bytes that the output takes, about.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.units.iter().map(|unit| unit.bytes).sum()
+    }
+
+    /// The datasets whose pairs are in the units.
+    #[must_use]
+    pub fn datasets(&self) -> BTreeSet<String> {
+        let lines = self.books.clone().lines();
+        let planned =
+            lines.filter(|line| line.book.read > line.book.filtered_out() + line.book.rejections());
+        planned.map(|line| line.dataset).collect()
     }
 
     /// Pairs in the units.
@@ -539,7 +400,8 @@ mod tests {
             .iter()
             .map(|unit| {
                 let runs: Vec<_> = unit.runs.iter().map(run).collect();
-                format!("{} {} {}", unit.split, unit.bytes, runs.join(" "))
+                let split = unit.split.map_or("all", Split::word);
+                format!("{split} {} {}", unit.bytes, runs.join(" "))
             })
             .collect()
     }
@@ -553,21 +415,26 @@ mod tests {
             vec![train(10), train(10), row(7, Split::Val, false)],
         ];
         assert_eq!(
-            told(&cut(&partitions, 25)),
+            told(&cut(&partitions, 25, true)),
             ["train 20 0:0+1 0:2+1", "train 20 2:0+2", "val 7 2:2+1", "test 7 0:1+1"]
         );
-        assert_eq!(told(&cut(&partitions, 1)).len(), 6);
-        assert_eq!(told(&cut(&partitions, 1000))[0], "train 40 0:0+1 0:2+1 2:0+2");
-        assert!(cut(&[vec![]], 5).is_empty());
+        assert_eq!(told(&cut(&partitions, 1, true)).len(), 6);
+        assert_eq!(told(&cut(&partitions, 1000, true))[0], "train 40 0:0+1 0:2+1 2:0+2");
+        assert!(cut(&[vec![]], 5, true).is_empty());
+        assert_eq!(
+            told(&cut(&partitions, 30, false)),
+            ["all 27 0:0+3", "all 27 2:0+3"],
+            "pairs of every split, in their order"
+        );
     }
 
     #[test]
     fn atoms_are_never_cut_but_by_what_is_dropped() {
         let mut rows: Vec<_> = (0..6).map(|i| row(10, Split::Train, i % 3 != 0)).collect();
-        assert_eq!(told(&cut(&[rows], 10)), ["train 30 0:0+3", "train 30 0:3+3"]);
+        assert_eq!(told(&cut(&[rows], 10, true)), ["train 30 0:0+3", "train 30 0:3+3"]);
         rows = (0..6).map(|i| row(10, Split::Train, i % 3 != 0)).collect();
         rows[1].dropped = true;
-        let units = told(&cut(&[rows], 10));
+        let units = told(&cut(&[rows], 10, true));
         assert_eq!(units, ["train 10 0:0+1", "train 10 0:2+1", "train 30 0:3+3"]);
     }
 

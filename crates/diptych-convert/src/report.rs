@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use diptych_format::writer::{Finished, StoredOnce};
 use diptych_format::{Edit, Notice, Rejection};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-use crate::request::{MaskGrid, OptionValues, SourceTerms, Terms};
+use crate::masks::MaskBooks;
+use crate::request::{MaskGrid, OptionValues, OriginWord, SourceTerms, Terms};
 
 /// The version of the report's shape. It rises when a key is removed or changes its meaning.
 pub const REPORT_VERSION: u32 = 1;
@@ -176,6 +178,12 @@ pub struct ReportOptions {
     /// `--mask-grid`. Reports from before it could be asked for do not say it.
     #[serde(default)]
     pub mask_grid: MaskGrid,
+    /// `--mask-from`, by the source's label: the release's own mask where it is not said.
+    #[serde(default)]
+    pub mask_from: BTreeMap<String, Vec<OriginWord>>,
+    /// `--difference`: what is not as it is by itself.
+    #[serde(default)]
+    pub difference: BTreeMap<String, String>,
     /// Options of the format written.
     pub format: OptionValues,
 }
@@ -206,11 +214,26 @@ pub struct Report {
     pub picture_bytes: u64,
     /// Bytes of the output's files, without what stands beside them.
     pub output_bytes: u64,
+    /// What became of masks, by dataset and edit type.
+    #[serde(default)]
+    pub masks: MaskBooks,
     /// What else is to be known of the releases.
     pub notices: Vec<Notice>,
 }
 
 impl Report {
+    /// Takes what the writer says once it has finished.
+    pub(crate) fn take(&mut self, finished: Finished) {
+        self.notices.extend(finished.notices);
+        for (split, StoredOnce { files, bytes }) in finished.stored_once {
+            if let Some(split) = self.splits.get_mut(split.word()) {
+                split.files = split.files.saturating_sub(files);
+                split.bytes = split.bytes.saturating_sub(bytes);
+                self.output_bytes = self.output_bytes.saturating_sub(bytes);
+            }
+        }
+    }
+
     /// Whether it is the report of these terms, whatever else they say of the way there.
     pub(crate) fn is_of(&self, terms: &Terms) -> bool {
         let options = ReportOptions::of(terms);
@@ -228,6 +251,8 @@ impl ReportOptions {
             shard_size: terms.shard_size,
             probe: terms.probe,
             mask_grid: terms.mask_grid,
+            mask_from: terms.mask_from.clone(),
+            difference: terms.difference.clone(),
             format: terms.options.clone(),
         }
     }

@@ -6,8 +6,12 @@ use std::path::PathBuf;
 
 use diptych_format::Probe;
 use diptych_format::options::Assignment;
+use diptych_pixels::DifferenceOptions;
+use diptych_schema::MaskOrigin;
 use diptych_storage::Limits;
 use serde::{Deserialize, Serialize};
+
+use crate::error::EngineError;
 
 /// A release to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +71,14 @@ pub struct Request {
     pub limits: Limits,
     /// Whether pictures' headers are looked at while reading.
     pub probe: Probe,
-    /// The grid that masks are written on.
-    pub mask_grid: MaskGrid,
+    /// The grid that masks are written on; what the writer needs where this is `None`.
+    pub mask_grid: Option<MaskGrid>,
+    /// What masks are made from, in order of preference: the first that gives one holds. Where
+    /// this is `None` the release's own, and before it what changed where the writer needs to
+    /// know and the release does not say.
+    pub mask_from: Option<Vec<MaskOrigin>>,
+    /// How pictures are compared.
+    pub difference: DifferenceOptions,
 }
 
 impl Request {
@@ -90,9 +100,20 @@ impl Request {
             durable: true,
             limits: Limits::DEFAULT,
             probe: Probe::Header,
-            mask_grid: MaskGrid::AsReleased,
+            mask_grid: None,
+            mask_from: None,
+            difference: DifferenceOptions::default(),
         }
     }
+}
+
+/// The parameters of a comparison that are not as they are by themselves.
+pub(crate) fn changed_parameters(options: &DifferenceOptions) -> BTreeMap<String, String> {
+    let said = DifferenceOptions::PARAMETERS.iter().filter_map(|parameter| {
+        let value = options.get(parameter.name)?;
+        (value != parameter.default).then(|| (parameter.name.to_owned(), value.to_string()))
+    });
+    said.collect()
 }
 
 /// As many threads as the machine runs at one time.
@@ -127,6 +148,32 @@ pub struct Terms {
     /// The grid that masks are written on. Files from before it could be asked for do not say it.
     #[serde(default)]
     pub mask_grid: MaskGrid,
+    /// What the masks of a source are made from, by its label; the release's own where it is not
+    /// said.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mask_from: BTreeMap<String, Vec<OriginWord>>,
+    /// How pictures are compared, where that is not as it is by itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub difference: BTreeMap<String, String>,
+}
+
+/// Where a mask comes from, as its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OriginWord(pub MaskOrigin);
+
+impl From<OriginWord> for String {
+    fn from(OriginWord(origin): OriginWord) -> Self {
+        origin.word().to_owned()
+    }
+}
+
+impl TryFrom<String> for OriginWord {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        MaskOrigin::from_word(&word).map(Self).ok_or_else(|| format!("{word} is no mask's origin"))
+    }
 }
 
 /// A source, as far as it decides the bytes of an output.
@@ -141,6 +188,27 @@ pub struct SourceTerms {
 }
 
 impl Terms {
+    /// What the masks of a source are made from, in order of preference.
+    #[must_use]
+    pub fn masks_of(&self, label: &str) -> Vec<MaskOrigin> {
+        match self.mask_from.get(label) {
+            Some(from) => from.iter().map(|origin| origin.0).collect(),
+            None => vec![MaskOrigin::Release],
+        }
+    }
+
+    /// How pictures are compared.
+    ///
+    /// # Errors
+    /// [`EngineError::Difference`] where a value is not what it was when the terms were written.
+    pub(crate) fn difference_options(&self) -> Result<DifferenceOptions, EngineError> {
+        let mut options = DifferenceOptions::default();
+        for (name, value) in &self.difference {
+            options.set(name, value)?;
+        }
+        Ok(options)
+    }
+
     /// What differs from `earlier`, for a message.
     #[must_use]
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
@@ -165,6 +233,17 @@ impl Terms {
         compare("--probe", earlier.probe.to_string(), self.probe.to_string());
         let grid = |terms: &Self| terms.mask_grid.word().to_owned();
         compare("--mask-grid", grid(earlier), grid(self));
+        let from = |terms: &Self| {
+            let words = |from: &Vec<OriginWord>| {
+                let words: Vec<_> = from.iter().map(|origin| origin.0.word()).collect();
+                words.join(",")
+            };
+            let each = terms.mask_from.iter().map(|(label, from)| (label, words(from)));
+            each.map(|(label, words)| format!("{words} ({label})")).collect::<Vec<_>>().join("; ")
+        };
+        compare("--mask-from", from(earlier), from(self));
+        let said = |terms: &Self| format!("{:?}", terms.difference);
+        compare("--difference", said(earlier), said(self));
         found
     }
 }
@@ -185,6 +264,8 @@ mod tests {
             strict: false,
             probe: true,
             mask_grid,
+            mask_from: BTreeMap::new(),
+            difference: BTreeMap::new(),
         };
         for grid in [MaskGrid::AsReleased, MaskGrid::Source] {
             let mut json = serde_json::to_value(terms(grid)).unwrap();

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
-use diptych_format::writer::UnitOutput;
+use diptych_format::writer::{SplitWord, UnitOutput, UnitStart};
 use diptych_format::{Atom, FormatError, Sample, UnitFiles, Writer};
-use diptych_schema::{EditPair, Split};
+use diptych_schema::EditPair;
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
 use diptych_storage::{Limits, RelPath};
 use rayon::prelude::*;
@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::Catalog;
 use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
+use crate::masks::MaskBooks;
 use crate::observe::{Event, Observer};
 use crate::plan::{Plan, UnitPlan, atom_of};
 use crate::report::Books;
+use crate::request::Terms;
 use crate::source::Sources;
 use crate::stage::Stage;
 use crate::work::{self, damaged, to_json};
@@ -37,8 +39,8 @@ pub struct Receipt {
     pub unit: u32,
     /// The digest of the plan that it is of.
     pub plan: String,
-    /// The split that its pairs are written under.
-    pub split: SplitWord,
+    /// The split that its pairs are written under, where it is one.
+    pub split: Option<SplitWord>,
     /// What was written and what was rejected.
     pub books: Books,
     /// What the writer wrote.
@@ -47,25 +49,8 @@ pub struct Receipt {
     pub picture_bytes: u64,
     /// Licences that pairs state, with the number of pairs of each.
     pub licences: BTreeMap<String, u64>,
-}
-
-/// A split as its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct SplitWord(pub Split);
-
-impl From<SplitWord> for String {
-    fn from(SplitWord(split): SplitWord) -> Self {
-        split.word().to_owned()
-    }
-}
-
-impl TryFrom<String> for SplitWord {
-    type Error = String;
-
-    fn try_from(word: String) -> Result<Self, Self::Error> {
-        Split::from_word(&word).map(Self).ok_or_else(|| format!("{word} is no split"))
-    }
+    /// What became of masks.
+    pub masks: MaskBooks,
 }
 
 /// What units are run with.
@@ -74,6 +59,8 @@ pub(crate) struct UnitJob<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) plan: &'a Plan,
     pub(crate) writer: &'a dyn Writer,
+    /// The datasets whose pairs are in the units.
+    pub(crate) datasets: &'a BTreeSet<String>,
     pub(crate) sources: &'a Sources,
     pub(crate) limits: Limits,
     pub(crate) observer: &'a dyn Observer,
@@ -141,6 +128,8 @@ pub(crate) fn run_units(
 struct UnitFolder<'a> {
     out: &'a LocalOutput,
     folder: String,
+    /// Whether there are files in it that are not on the disk by themselves.
+    small: bool,
 }
 
 impl UnitOutput for UnitFolder<'_> {
@@ -148,6 +137,15 @@ impl UnitOutput for UnitFolder<'_> {
         let mut file = self.out.stage(&work::below(&self.folder, name.as_str())?)?;
         file.reserve(bytes);
         Ok(file)
+    }
+
+    fn stage_small(
+        &mut self,
+        name: &RelPath,
+        bytes: u64,
+    ) -> Result<Box<dyn StagedFile>, OutputError> {
+        self.small = true;
+        self.out.stage_small(&work::below(&self.folder, name.as_str())?, bytes)
     }
 }
 
@@ -184,22 +182,27 @@ fn write_unit(
     plan: &UnitPlan,
     folder: &str,
 ) -> Result<Receipt, EngineError> {
-    let mask_grid = job.plan.terms.mask_grid;
-    let stage = Stage { sources: job.sources, limits: job.limits, mask_grid };
+    let Terms { mask_grid, strict, .. } = job.plan.terms;
+    let difference = job.plan.terms.difference_options()?;
+    let (sources, limits, writer) = (job.sources, job.limits, job.writer);
+    let stage = Stage { sources, limits, writer, mask_grid, difference };
     let rejections = work::path(&format!("{folder}/{REJECTIONS}"))?;
     let mut rejections = RejectionLines::new(job.out, rejections);
-    let mut output = UnitFolder { out: job.out, folder: folder.to_owned() };
-    let mut writer = job.writer.begin(plan.split, plan.bytes, &mut output)?;
+    let mut output = UnitFolder { out: job.out, folder: folder.to_owned(), small: false };
+    let start = UnitStart { split: plan.split, bytes: plan.bytes, datasets: job.datasets };
+    let mut writer = job.writer.begin(start, &mut output)?;
     let mut receipt = Receipt {
         unit: number,
         plan: job.plan.digest.clone(),
-        split: SplitWord(plan.split),
+        split: plan.split.map(SplitWord),
         books: Books::default(),
         files: UnitFiles::default(),
         picture_bytes: 0,
         licences: BTreeMap::new(),
+        masks: MaskBooks::default(),
     };
     for run in &plan.runs {
+        let mask_from = job.plan.terms.masks_of(job.catalog.label(run.partition as usize));
         let mut pairs = job.catalog.pairs(run.partition as usize, run.first, run.count)?.peekable();
         let mut read = 0;
         while let Some(pair) = pairs.next() {
@@ -208,9 +211,9 @@ fn write_unit(
             let mut samples = Vec::with_capacity(1);
             let mut take = |pair: EditPair| -> Result<(), EngineError> {
                 read += 1;
-                match stage.sample(pair)? {
+                match stage.sample(pair, &mask_from)? {
                     Ok(sample) => samples.push(sample),
-                    Err(rejection) if job.plan.terms.strict => {
+                    Err(rejection) if strict => {
                         return Err(EngineError::Strict(rejection));
                     }
                     Err(rejection) => {
@@ -241,6 +244,9 @@ fn write_unit(
     }
     receipt.files = writer.close()?;
     rejections.close()?;
+    if output.small {
+        job.out.sync()?;
+    }
     Ok(receipt)
 }
 
@@ -250,6 +256,7 @@ fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
     for sample in &atom.samples {
         let Sample { pair, source, references, target, mask, .. } = sample;
         receipt.books.of(&pair.dataset, pair.subset.as_deref()).written += 1;
+        receipt.masks.enter(sample);
         if let Some(licence) = &pair.licence {
             *receipt.licences.entry(licence.clone()).or_default() += 1;
         }

@@ -233,7 +233,7 @@ fn masks_stay_on_their_own_grids() {
 #[test]
 fn masks_are_brought_to_the_sources_grid_where_that_is_asked_for() {
     let (written, rejected) = masks(&[&Toy(grids)], |request| {
-        request.mask_grid = MaskGrid::Source;
+        request.mask_grid = Some(MaskGrid::Source);
     });
     let as_it_is = png_of(4, 3, &[255, 255, 255, 255, 200, 100, 0, 0, 0, 0, 0, 0]).len();
     let untouched = format!("4x3 name:m.png on:source {as_it_is}:####/??../....");
@@ -254,7 +254,7 @@ fn masks_are_brought_to_the_sources_grid_where_that_is_asked_for() {
     );
     assert_eq!(rejected, Told::new());
     let (probed, _) = masks(&[&Toy(probed_grids)], |request| {
-        request.mask_grid = MaskGrid::Source;
+        request.mask_grid = Some(MaskGrid::Source);
     });
     assert_eq!(probed, written);
 }
@@ -268,12 +268,12 @@ fn the_limits_hold_for_the_grid_of_the_source() {
         large.map(|(id, _)| id.clone()).collect::<Vec<_>>()
     };
     let found = too_large(|request| {
-        request.mask_grid = MaskGrid::Source;
+        request.mask_grid = Some(MaskGrid::Source);
         request.limits.pixels = 12;
     });
     assert_eq!(found, ["large"]);
     let found = too_large(|request| {
-        request.mask_grid = MaskGrid::Source;
+        request.mask_grid = Some(MaskGrid::Source);
         request.limits.pixels = 11;
     });
     // All but the one that is copied.
@@ -284,7 +284,7 @@ fn the_limits_hold_for_the_grid_of_the_source() {
 fn the_report_says_which_grid_was_asked_for() {
     for (mask_grid, word) in [(MaskGrid::AsReleased, "released"), (MaskGrid::Source, "source")] {
         let bench = Bench::new();
-        let request = Request { mask_grid, ..bench.request() };
+        let request = Request { mask_grid: Some(mask_grid), ..bench.request() };
         let report = convert(&[&Toy(grids)], &request).unwrap().report;
         let report = serde_json::to_value(report.options).unwrap();
         assert_eq!(report.get("mask_grid").unwrap(), word);

@@ -53,9 +53,22 @@ pub struct About {
     pub losses: &'static [&'static str],
     /// Which columns of the canonical schema its releases fill, and from what.
     pub fills: &'static [Fill],
+    /// What the masks of its releases say.
+    pub masks: MaskMeaning,
     /// How many pairs of a kind the authors published; for copies to be held against, never to
     /// stop at.
     pub published: &'static [Published],
+}
+
+/// What the masks of a release say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaskMeaning {
+    /// Its pairs have none, or it is not read.
+    None,
+    /// The region that was asked to be edited: what changed may be less, or more.
+    Asked,
+    /// The pixels that changed.
+    Changed,
 }
 
 /// A column of the canonical schema that a format's releases fill.

@@ -2,14 +2,18 @@
 //!
 //! One schema for every output: every key is there for every pair, scalars and structs are null
 //! where a pair has none, lists are never null. [`Record`] is the record; [`fields`] says what is
-//! in it, for cards and schemas, and [`columns`] makes columns of it.
+//! in it, for cards and schemas; [`columns`] makes columns of it, and [`restore`] reads one back.
 
 pub mod columns;
+mod restore;
 
 use diptych_schema::{EditBox, MaskPart, Region, Score};
 use serde::Serialize;
 
 use crate::writer::{Sample, WrittenPicture};
+pub use restore::{
+    FoundPictures, RecordedPicture, RecordedPictures, RestoreError, Restored, restore,
+};
 
 /// A kind of value in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]

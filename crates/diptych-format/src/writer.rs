@@ -3,15 +3,17 @@
 //! The engine cuts the atoms into units; a writer writes each unit as whole files, in any order
 //! and at the same time as others, and learns only in [`Writer::finish`] what else there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, Seek};
 use std::sync::Arc;
 
-use diptych_schema::{EditPair, MediaType, Split};
+use diptych_schema::{EditPair, Mask, MediaType, Split};
 use diptych_storage::output::{OutputError, StagedFile};
 use diptych_storage::{ReadAt, RelPath};
 use serde::{Deserialize, Serialize};
 
 use crate::error::FormatError;
+use crate::rejection::Notice;
 
 /// What must stay together and in order in a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,8 +95,42 @@ pub struct Sample {
     pub references: Vec<WrittenPicture>,
     /// The picture after.
     pub target: Option<WrittenPicture>,
-    /// The mask in its one form: 8-bit grey PNG, 255 = edited.
+    /// The mask in its one form: 8-bit grey PNG, 255 = edited. As published where the writer
+    /// keeps it so ([`Writer::keeps_mask`]).
     pub mask: Option<WrittenPicture>,
+    /// What comparing the pictures said, where they were compared.
+    pub change: Option<Change>,
+}
+
+/// What comparing source and target said of an edit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Change {
+    /// A part of the picture changed.
+    Local {
+        /// Share of the pixels that changed, 0 to 1.
+        area: f64,
+        /// Parts that hang together.
+        components: u32,
+        /// How sure that is, 0 to 1.
+        confidence: f64,
+        /// Overlap with the mask of the release, 0 to 1, where there is one.
+        iou_with_release: Option<f64>,
+    },
+    /// The whole picture changed in a uniform way.
+    Global {
+        /// Share of the pixels that changed, 0 to 1.
+        share: f64,
+        /// How evenly the change lies over the picture, 0 to 1.
+        uniformity: f64,
+    },
+    /// Nothing changed by more than the noise.
+    Unchanged,
+    /// The pictures cannot be compared.
+    Unknown {
+        /// Why: one word, as reports count it.
+        why: String,
+    },
 }
 
 /// Pairs that stay together.
@@ -108,10 +144,42 @@ pub struct Atom {
 pub struct UnitFile {
     /// Its name among the unit's files.
     pub name: String,
-    /// Length in bytes.
+    /// The split of its samples; where there is none, the unit's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitWord>,
+    /// Files of the output that it stands for.
+    pub files: u64,
+    /// Their length in bytes.
     pub bytes: u64,
-    /// Samples in it.
+    /// Samples in them.
     pub samples: u64,
+}
+
+impl UnitFile {
+    /// A file that holds samples of the unit's split.
+    #[must_use]
+    pub fn of_unit(name: &str, bytes: u64, samples: u64) -> Self {
+        Self { name: name.to_owned(), split: None, files: 1, bytes, samples }
+    }
+}
+
+/// A split as its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SplitWord(pub Split);
+
+impl From<SplitWord> for String {
+    fn from(SplitWord(split): SplitWord) -> Self {
+        split.word().to_owned()
+    }
+}
+
+impl TryFrom<String> for SplitWord {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        Split::from_word(&word).map(Self).ok_or_else(|| format!("{word} is no split"))
+    }
 }
 
 /// What a unit wrote, in the writer's terms.
@@ -128,10 +196,33 @@ pub struct UnitFiles {
 pub struct FinishedUnit {
     /// Its number.
     pub unit: u32,
-    /// The split that all its pairs are written under.
-    pub split: Split,
+    /// The split that all its pairs are written under; `None` where the writer takes pairs of
+    /// every split into a unit ([`Writer::divides_splits`]).
+    pub split: Option<Split>,
     /// What it wrote.
     pub files: UnitFiles,
+}
+
+/// A unit about to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitStart<'a> {
+    /// The split that all its pairs are written under; `None` where the writer takes pairs of
+    /// every split into a unit.
+    pub split: Option<Split>,
+    /// About how many bytes it will take.
+    pub bytes: u64,
+    /// The datasets whose pairs are in the output, in this unit or another.
+    pub datasets: &'a BTreeSet<String>,
+}
+
+/// What a writer needs of masks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MaskNeeds {
+    /// They lie on the grid of the source picture, where the user does not say otherwise.
+    pub on_source: bool,
+    /// They say what changed, not what was asked for: where a release says the other, the
+    /// pictures are compared, if the user does not say otherwise.
+    pub of_changes: bool,
 }
 
 /// What goes into the card that only the engine knows.
@@ -152,6 +243,40 @@ pub trait UnitOutput {
     /// # Errors
     /// Those of the output.
     fn stage(&mut self, name: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError>;
+
+    /// Begins one of very many small files, of so many bytes: it is on the disk only when the
+    /// unit as a whole is.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn stage_small(
+        &mut self,
+        name: &RelPath,
+        bytes: u64,
+    ) -> Result<Box<dyn StagedFile>, OutputError>;
+}
+
+/// A file of a unit, to be read in any order.
+pub trait UnitReader: BufRead + Seek {}
+
+impl<T: BufRead + Seek> UnitReader for T {}
+
+/// What a writer says once an output is finished.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// What is to be known of the output as a whole, in an order of the writer's own.
+    pub notices: Vec<Notice>,
+    /// What several units wrote and the output holds once, by the split that it was counted in.
+    pub stored_once: BTreeMap<Split, StoredOnce>,
+}
+
+/// Files that several units wrote and the output holds once: what is too many in their receipts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoredOnce {
+    /// Files.
+    pub files: u64,
+    /// Their length in bytes.
+    pub bytes: u64,
 }
 
 /// The output as a whole, being finished.
@@ -161,6 +286,18 @@ pub trait FinishOutput {
     /// # Errors
     /// Those of the output.
     fn place(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError>;
+
+    /// Reads a unit's file that has not been given a place.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn UnitReader>, OutputError>;
+
+    /// Begins a file of the output.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn stage(&mut self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError>;
 
     /// Writes a small file of the output.
     ///
@@ -180,6 +317,23 @@ pub trait Writer: Send + Sync {
         false
     }
 
+    /// Whether a unit holds pairs of one split only. Where not, the pairs keep their order.
+    fn divides_splits(&self) -> bool {
+        true
+    }
+
+    /// What is needed of masks.
+    fn mask_needs(&self) -> MaskNeeds {
+        MaskNeeds::default()
+    }
+
+    /// Whether this mask of the pair may be written as it was published, though it is not in the
+    /// one form.
+    fn keeps_mask(&self, pair: &EditPair, mask: &Mask) -> bool {
+        let _ = (pair, mask);
+        false
+    }
+
     /// Refuses a pair that the output cannot hold for another reason, before a byte is written.
     ///
     /// # Errors
@@ -190,18 +344,20 @@ pub trait Writer: Send + Sync {
     /// what units are cut by.
     fn overhead(&self, pair: &EditPair, pictures: u64) -> u64;
 
-    /// Begins a unit that will take about so many bytes.
+    /// Begins a unit.
     ///
     /// # Errors
     /// Those of the output.
     fn begin<'a>(
         &'a self,
-        split: Split,
-        bytes: u64,
+        unit: UnitStart<'a>,
         output: &'a mut dyn UnitOutput,
     ) -> Result<Box<dyn UnitWriter + 'a>, FormatError>;
 
     /// Names the files of the units, which come in order, and writes what stands beside them.
+    ///
+    /// A process before this one may have come as far as any point of it: a place that is given
+    /// again is no error.
     ///
     /// # Errors
     /// Those of the output.
@@ -210,7 +366,7 @@ pub trait Writer: Send + Sync {
         units: &[FinishedUnit],
         provenance: &Provenance,
         output: &mut dyn FinishOutput,
-    ) -> Result<(), FormatError>;
+    ) -> Result<Finished, FormatError>;
 }
 
 /// A unit being written. One that is dropped before [`close`](UnitWriter::close) has written

@@ -33,7 +33,8 @@ mod table;
 mod tops;
 
 use diptych_format::{
-    About, Detection, Fill, Format, FormatError, OptionKind, OptionSpec, Reader, ReaderInput,
+    About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Reader,
+    ReaderInput,
 };
 use diptych_storage::ReadTree;
 
@@ -80,6 +81,7 @@ const ABOUT: About = About {
     ],
     losses: &[],
     fills: FILLS,
+    masks: MaskMeaning::Asked,
     published: parts::PUBLISHED,
 };
 
@@ -117,7 +119,7 @@ const FILLS: &[Fill] = &[
     },
     Fill {
         column: "labels",
-        from: "`task`; `base_checked` for turns; what the judges say in words (`objects_match`, `score_scope`)",
+        from: "`task`; `image_id`, the photograph: its id in LAION, for a frame of a film its name; `base_checked` for turns; what the judges say in words (`objects_match`, `score_scope`)",
     },
     Fill { column: "native", from: "the row, and each file beside the pictures by its name" },
 ];

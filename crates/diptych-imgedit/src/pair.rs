@@ -58,6 +58,9 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
         // What the task says: nobody has compared the pictures.
         label("base_checked", "false");
     }
+    if let Some(id) = partition.task.and_then(|task| image_id(task, &source.name)) {
+        label("image_id", id);
+    }
     if prompt.is_none() {
         label("instruction_empty", "true");
     }
@@ -83,6 +86,20 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
         labels,
         ..EditPair::new(id.pair(), NAME.to_owned(), source)
     }
+}
+
+/// What tells the photograph from others: a frame of a film by its name, any other by the folder
+/// that its pictures lie in, which is its path in LAION with `_` for `/`:
+/// `00094_00030_000304748`.
+fn image_id(task: Task, name: &str) -> Option<&str> {
+    let mut from_end = name.rsplit('/');
+    let file = from_end.next()?;
+    if task == Task::Action {
+        return Some(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
+    }
+    let folder = from_end.next()?;
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    (folder.split('_').count() == 3 && folder.split('_').all(digits)).then_some(folder)
 }
 
 /// The mask that the pictures make. A single edit's stays at the photograph's size while its

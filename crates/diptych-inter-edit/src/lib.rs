@@ -23,7 +23,9 @@ mod shards;
 mod text;
 mod wire;
 
-use diptych_format::{About, Detection, Fill, Format, FormatError, Reader, ReaderInput};
+use diptych_format::{
+    About, Detection, Fill, Format, FormatError, MaskMeaning, Reader, ReaderInput,
+};
 use diptych_storage::ReadTree;
 
 /// The format.
@@ -43,6 +45,7 @@ const ABOUT: About = About {
     options: &[],
     losses: &[],
     fills: FILLS,
+    masks: MaskMeaning::Asked,
     published: parts::PUBLISHED,
 };
 

@@ -9,9 +9,19 @@
 //! They take bytes or a function that reads them; where the bytes lie is not known here. No
 //! input, however made, makes them panic or hold more memory than they were allowed.
 
+pub mod bits;
+pub mod decode;
+pub mod difference;
 pub mod mask;
+pub mod orientation;
 pub mod probe;
 pub mod run_length;
 
+pub use bits::{Bits, Overlap, SizesDiffer, overlap};
+pub use decode::{DecodeError, Rgb};
+pub use difference::{
+    ChangeMask, Difference, DifferenceError, DifferenceOptions, Parameter, difference,
+};
 pub use mask::{DecodeLimits, MaskError, is_normal_form, normalise};
+pub use orientation::Orientation;
 pub use probe::{Head, Probed, probe_at, probe_head};

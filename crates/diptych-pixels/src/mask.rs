@@ -21,8 +21,10 @@ use std::io::Cursor;
 
 use diptych_schema::{Edited, MediaType};
 
+use crate::bits::Bits;
 use crate::probe;
 use crate::run_length::{RunLengthError, RunLimits, Runs};
+pub(crate) use grid::encode;
 use grid::{BYTES_OF_COLUMN, Grid, Sampling};
 use reading::{ADAM7, NoColour, Reading, WHOLE};
 
@@ -213,6 +215,28 @@ pub fn normalise(
     grid: Option<(u32, u32)>,
     limits: DecodeLimits,
 ) -> Result<NormalMask, MaskError> {
+    let (grid, size_of_first, padded) = unite_parts(parts, edited, grid, limits)?;
+    let size = grid.size();
+    Ok(NormalMask { png: grid.encode().map_err(MaskError::Encode)?, size, size_of_first, padded })
+}
+
+/// The bits of the mask that parts of one size make.
+pub(crate) fn unite_as_bits(
+    parts: &[Part<'_>],
+    edited: Edited,
+    limits: DecodeLimits,
+) -> Result<Bits, MaskError> {
+    let (grid, ..) = unite_parts(parts, edited, None, limits)?;
+    Ok(grid.bits())
+}
+
+/// The mask, the size of its first part, and the pixels that run lengths ended before.
+fn unite_parts(
+    parts: &[Part<'_>],
+    edited: Edited,
+    grid: Option<(u32, u32)>,
+    limits: DecodeLimits,
+) -> Result<(Grid, (u32, u32), u64), MaskError> {
     if parts.len() > PARTS {
         return Err(MaskError::TooManyParts { parts: parts.len() });
     }
@@ -228,8 +252,7 @@ pub fn normalise(
     }
     let Making { first, padded, .. } = making;
     let (grid, size_of_first) = first.ok_or(MaskError::NoParts)?;
-    let size = grid.size();
-    Ok(NormalMask { png: grid.encode().map_err(MaskError::Encode)?, size, size_of_first, padded })
+    Ok((grid, size_of_first, padded))
 }
 
 fn pixels((width, height): (u32, u32)) -> u64 {

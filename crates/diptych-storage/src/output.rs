@@ -92,11 +92,32 @@ pub trait WriteTree: Send + Sync {
     /// [`OutputError::Write`].
     fn stage(&self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError>;
 
+    /// Begins one of very many small files, of about so many bytes: like
+    /// [`stage`](Self::stage), but it is on the disk only after [`sync`](Self::sync).
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn stage_small(&self, path: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError>;
+
     /// Moves a file or folder, as a whole and durably where the tree is durable.
     ///
     /// # Errors
     /// [`OutputError::Write`].
     fn publish(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError>;
+
+    /// Moves one of very many files: like [`publish`](Self::publish), but the move is on the disk
+    /// only after [`sync`](Self::sync).
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn publish_small(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError>;
+
+    /// Waits until all that was staged and moved is on the disk, where the tree is durable: once
+    /// for very many files, which costs far less than once for each.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn sync(&self) -> Result<(), OutputError>;
 
     /// Removes a file or a folder with all that is in it; nothing there is no error.
     ///
@@ -153,6 +174,33 @@ impl LocalOutput {
         Ok(())
     }
 
+    /// Whether files are on the disk when [`WriteTree::sync`] returns, and need not be so before.
+    fn syncs_at_once(&self) -> bool {
+        cfg!(target_os = "linux") || !self.durable
+    }
+
+    fn create(&self, path: PathBuf, buffer: usize, sync: bool) -> Result<LocalStaged, OutputError> {
+        let file = File::create(&path).map_err(|e| write_error("create", &path, e))?;
+        Ok(LocalStaged {
+            file,
+            path,
+            buffer: Vec::with_capacity(buffer.min(BUFFER)),
+            flushed: 0,
+            durable: self.durable && sync,
+            reserved: false,
+        })
+    }
+
+    /// Makes the folder of `path`.
+    fn make_parent_quickly(path: &Path) -> Result<(), OutputError> {
+        match path.parent() {
+            Some(parent) if !parent.exists() => {
+                fs::create_dir_all(parent).map_err(|e| write_error("make the folder", parent, e))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the folder of `path`, and has the disk know of each that is new.
     fn make_parent(&self, path: &Path) -> Result<(), OutputError> {
         let Some(parent) = path.parent() else { return Ok(()) };
@@ -173,15 +221,17 @@ impl WriteTree for LocalOutput {
     fn stage(&self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {
         let path = path.under(&self.root);
         self.make_parent(&path)?;
-        let file = File::create(&path).map_err(|e| write_error("create", &path, e))?;
-        Ok(Box::new(LocalStaged {
-            file,
-            path,
-            buffer: Vec::with_capacity(BUFFER),
-            flushed: 0,
-            durable: self.durable,
-            reserved: false,
-        }))
+        Ok(Box::new(self.create(path, BUFFER, true)?))
+    }
+
+    fn stage_small(&self, path: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError> {
+        if !self.syncs_at_once() {
+            return self.stage(path);
+        }
+        let path = path.under(&self.root);
+        Self::make_parent_quickly(&path)?;
+        let buffer = usize::try_from(bytes).unwrap_or(BUFFER);
+        Ok(Box::new(self.create(path, buffer, false)?))
     }
 
     fn publish(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError> {
@@ -195,6 +245,24 @@ impl WriteTree for LocalOutput {
             self.sync_folder(folder)?;
         }
         Ok(())
+    }
+
+    fn publish_small(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError> {
+        if !self.syncs_at_once() {
+            return self.publish(from, to);
+        }
+        let (from, to) = (from.under(&self.root), to.under(&self.root));
+        Self::make_parent_quickly(&to)?;
+        fs::rename(&from, &to).map_err(|e| write_error("publish", &to, e))
+    }
+
+    fn sync(&self) -> Result<(), OutputError> {
+        if !self.durable {
+            return Ok(());
+        }
+        let root = File::open(&self.root);
+        root.and_then(|root| sync_file_system(&root))
+            .map_err(|e| write_error("sync", &self.root, e))
     }
 
     fn remove(&self, path: &RelPath) -> Result<(), OutputError> {
@@ -224,6 +292,17 @@ impl WriteTree for LocalOutput {
             Err(error) => Err(write_error("read", &path, error)),
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn sync_file_system(of: &File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(of)?)
+}
+
+/// Every file and folder was synced when it was written.
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Bytes that are written at one time. The file's positions are multiples of it, so that whole

@@ -38,7 +38,7 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
     );
     text.push_str("| split | samples | shards | bytes |\n|---|---|---|---|\n");
     for split in &splits {
-        let of_split = units.iter().filter(|unit| unit.split == split.split);
+        let of_split = units.iter().filter(|unit| unit.split == Some(split.split));
         let shards: usize = of_split.map(|unit| unit.files.files.len()).sum();
         let CardSplit { split, samples, bytes, .. } = split;
         let _ = writeln!(text, "| {split} | {samples} | {shards} | {bytes} |");
@@ -64,8 +64,10 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
 
 fn splits(units: &[FinishedUnit]) -> Vec<CardSplit> {
     let of = |split: Split| {
-        let files =
-            units.iter().filter(|unit| unit.split == split).flat_map(|unit| &unit.files.files);
+        let files = units
+            .iter()
+            .filter(|unit| unit.split == Some(split))
+            .flat_map(|unit| &unit.files.files);
         let (bytes, samples) = files
             .fold((0, 0), |(bytes, samples), file| (bytes + file.bytes, samples + file.samples));
         CardSplit { split, paths: vec![format!("data/{split}-*.tar")], bytes, samples }
@@ -119,9 +121,9 @@ mod tests {
     fn mixed() -> Vec<FinishedUnit> {
         let unit = |unit, split, bytes, samples, fields: &[(&str, u64)]| FinishedUnit {
             unit,
-            split,
+            split: Some(split),
             files: UnitFiles {
-                files: vec![UnitFile { name: "shard.tar".to_owned(), bytes, samples }],
+                files: vec![UnitFile::of_unit("shard.tar", bytes, samples)],
                 fields: fields.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
             },
         };

@@ -16,7 +16,7 @@ mod index;
 mod ustar;
 mod writer;
 
-use diptych_format::{About, Format, FormatError, Options, Writer};
+use diptych_format::{About, Format, FormatError, MaskMeaning, Options, Writer};
 
 /// The format.
 pub const FORMAT: &dyn Format = &WebDataset;
@@ -36,6 +36,7 @@ const ABOUT: About = About {
         "pictures of regions (not run lengths) are left out",
     ],
     fills: &[],
+    masks: MaskMeaning::None,
     published: &[],
 };
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use diptych_format::record::{Record, part_of, reference_role};
 use diptych_format::writer::{
-    FinishOutput, FinishedUnit, Provenance, UnitFile, UnitOutput, WrittenPicture,
+    FinishOutput, Finished, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart,
+    WrittenPicture,
 };
 use diptych_format::{Atom, FormatError, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
 use diptych_schema::{EditPair, Split};
@@ -59,13 +60,12 @@ impl Writer for ShardWriter {
 
     fn begin<'a>(
         &'a self,
-        _: Split,
-        bytes: u64,
+        unit: UnitStart<'a>,
         output: &'a mut dyn UnitOutput,
     ) -> Result<Box<dyn UnitWriter + 'a>, FormatError> {
         Ok(Box::new(Shard {
             output,
-            bytes,
+            bytes: unit.bytes,
             file: None,
             offsets: Vec::new(),
             fields: BTreeMap::new(),
@@ -77,12 +77,12 @@ impl Writer for ShardWriter {
         units: &[FinishedUnit],
         provenance: &Provenance,
         output: &mut dyn FinishOutput,
-    ) -> Result<(), FormatError> {
+    ) -> Result<Finished, FormatError> {
         let mut named = Vec::new();
         for &split in Split::ALL {
             let shards: Vec<_> = units
                 .iter()
-                .filter(|unit| unit.split == split)
+                .filter(|unit| unit.split == Some(split))
                 .flat_map(|unit| unit.files.files.iter().map(move |file| (unit.unit, file)))
                 .collect();
             for (i, (unit, file)) in shards.iter().enumerate() {
@@ -97,7 +97,7 @@ impl Writer for ShardWriter {
         for (name, text) in index::files(&named)? {
             output.put(&path(&name)?, text.as_bytes())?;
         }
-        Ok(())
+        Ok(Finished::default())
     }
 }
 
@@ -184,7 +184,7 @@ impl UnitWriter for Shard<'_> {
         offsets.close()?;
         file.write(&ustar::END)?;
         let bytes = file.close()?;
-        let file = UnitFile { name: SHARD.to_owned(), bytes, samples };
+        let file = UnitFile::of_unit(SHARD, bytes, samples);
         Ok(UnitFiles { files: vec![file], fields: self.fields })
     }
 }

@@ -45,10 +45,11 @@
 
 pub use diptych_convert::{
     DryRun, Engine, EngineError, Event, GENERATOR, MaskGrid, Observer, Outcome, Request, Silent,
-    SourceRequest, catalog, detect, error, inspect, observe, plan, report, request,
+    SourceRequest, catalog, detect, error, inspect, masks, observe, plan, report, request,
 };
 pub use diptych_convert::{Indexed, RunRequest};
 pub use diptych_format as format;
+pub use diptych_pixels as pixels;
 pub use diptych_schema as schema;
 pub use diptych_storage as storage;
 
@@ -59,6 +60,7 @@ pub const FORMATS: &[&dyn Format] = &[
     diptych_imgedit::FORMAT,
     diptych_imgedit::BENCHMARK,
     diptych_inter_edit::FORMAT,
+    diptych_pape::FORMAT,
     diptych_webdataset::FORMAT,
 ];
 

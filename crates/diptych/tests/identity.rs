@@ -146,7 +146,7 @@ fn without_probing_the_grid_of_an_unusual_mask_is_right_as_well() {
 fn masks_on_the_sources_grid_are_the_same_whoever_brings_them_there() {
     let on_source = |change: fn(&mut Request)| {
         let dir = tempfile::tempdir().unwrap();
-        let mut request = Request { mask_grid: MaskGrid::Source, ..request(dir.path()) };
+        let mut request = Request { mask_grid: Some(MaskGrid::Source), ..request(dir.path()) };
         request.jobs = threads(1);
         change(&mut request);
         convert(&request).unwrap();

@@ -117,7 +117,7 @@ fn the_miniature_imgedit_comes_out_right() {
     };
     let on_source = tempfile::tempdir().unwrap();
     let mut again = request(&releases.join("ImgEdit"), on_source.path());
-    (again.mask_grid, again.options) = (MaskGrid::Source, vec![option]);
+    (again.mask_grid, again.options) = (Some(MaskGrid::Source), vec![option]);
     convert(&again).unwrap();
     let on_source = self::samples(on_source.path());
     let areas: BTreeMap<_, _> =
@@ -173,6 +173,86 @@ fn the_miniature_imgedit_comes_out_right() {
     assert_eq!(turns, sorted);
 }
 
+#[test]
+fn the_miniature_pape_comes_out_right() {
+    let Some(releases) = std::env::var_os("DIPTYCH_RELEASES").map(PathBuf::from) else {
+        println!("not run: DIPTYCH_RELEASES names no folder");
+        return;
+    };
+    let release = releases.join("PAPE");
+    let expected = json_lines(&releases.join("PAPE.expected.jsonl"));
+    let dir = tempfile::tempdir().unwrap();
+    let report = convert(&request(&release, dir.path())).unwrap();
+    assert_eq!((report.total.read, report.total.written), (168, 168));
+    assert_eq!(report.notices, []);
+
+    let samples = samples(dir.path());
+    let by_id: BTreeMap<_, _> =
+        samples.iter().map(|sample| (text(&sample.record(), "pair_id"), sample)).collect();
+    assert_eq!((expected.len(), by_id.len()), (84, 168));
+    for line in &expected {
+        // The manifests of COCO have numbers where the expected ids have twelve digits.
+        let image_id = text(line, "image_id");
+        let image_id = match line["subset"] == "COCO" {
+            true => image_id.trim_start_matches('0').to_owned(),
+            false => image_id,
+        };
+        let group = ["subset", "editor"].map(|key| text(line, key)).join(":");
+        let group = format!("pape:{group}:{image_id}:{}", text(line, "language"));
+        let masks = ["normal", "abnormal"].map(|variant| {
+            let sample = by_id[&format!("{group}:{variant}")];
+            let record = sample.record();
+            let picture = |role: &str| {
+                let said = &record["pictures"][role];
+                // A mask is written in another form: what is right is the file that it is made of.
+                let bytes = match role {
+                    "mask" => std::fs::read(release.join(text(said, "name"))).unwrap(),
+                    _ => sample.member(&text(said, "part")).to_vec(),
+                };
+                let format = text(said, "part");
+                let format = format.rsplit('.').next().map(|of| if of == "jpg" { "jpeg" } else { of });
+                let (width, height) = (&said["width"], &said["height"]);
+                json!({"sha256": sha256(&bytes), "width": width, "height": height, "format": format})
+            };
+            assert_eq!(picture("source"), line["source"]);
+            assert_eq!(picture("target"), line[variant]);
+            assert_eq!(picture("mask"), line[&format!("mask_{variant}")]);
+            let native: Value = serde_json::from_str(&text(&record, "native")).unwrap();
+            assert_eq!(native["split"]["file"], "splits/split_seed2026.json");
+            assert_eq!(native["split"]["seed"], 2026);
+            assert_eq!(native["split"]["id"], line["image_id"]);
+            let found = json!({
+                "subset": record["subset"], "editor": record["editor"], "split": record["split"],
+                "language": record["language"], "prompt": record["instruction"],
+                "group": record["group_id"], "variant": record["variant"],
+                "grid": record["mask_grid"], "iou": record["scores"][0]["value"],
+            });
+            let wanted = json!({
+                "subset": line["subset"], "editor": line["editor"], "split": line["split"],
+                "language": line["language"], "prompt": line[&format!("{variant}_prompt")],
+                "group": group, "variant": variant, "grid": "source", "iou": line["iou"],
+            });
+            assert_eq!(found, wanted);
+            mask_pixels(sample.member("mask.png"))
+        });
+        let [normal, abnormal] = masks;
+        let both = |of: fn(bool, bool) -> bool| {
+            normal.iter().zip(&abnormal).filter(|(a, b)| of(**a >= 128, **b >= 128)).count()
+        };
+        let [shared, all] = [both(|a, b| a && b), both(|a, b| a || b)];
+        let iou = ratio(shared, all);
+        assert_eq!(format!("{iou:.4}"), format!("{:.4}", line["iou"].as_f64().unwrap()));
+    }
+    // The two edits of a row are next to each other.
+    let groups: Vec<_> = samples.iter().map(|of| text(&of.record(), "group_id")).collect();
+    assert!(groups.chunks(2).all(|two| two[0] == two[1]));
+}
+
+fn ratio(some: usize, all: usize) -> f64 {
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap());
+    count(some) / count(all)
+}
+
 /// What a sample says, in the form of the expected line.
 fn found(sample: &Sample, expected: &Value) -> Value {
     let record = sample.record();
@@ -219,14 +299,18 @@ fn found(sample: &Sample, expected: &Value) -> Value {
 
 /// The share of the mask's pixels that are edited; `expected`, where it is that to six digits.
 fn mask_area(mask: &[u8], expected: f64) -> f64 {
+    let pixels = mask_pixels(mask);
+    let area = ratio(pixels.iter().filter(|pixel| **pixel >= 128).count(), pixels.len());
+    if (area - expected).abs() < 1e-6 { expected } else { area }
+}
+
+/// The pixels of a mask in its written form.
+fn mask_pixels(mask: &[u8]) -> Vec<u8> {
     let mut reader = png::Decoder::new(std::io::Cursor::new(mask)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
     let form = (info.color_type, info.bit_depth);
     assert_eq!(form, (png::ColorType::Grayscale, png::BitDepth::Eight));
     pixels.truncate(info.buffer_size());
-    let edited = pixels.iter().filter(|pixel| **pixel >= 128).count();
-    let count = |n: usize| f64::from(u32::try_from(n).unwrap());
-    let area = count(edited) / count(pixels.len());
-    if (area - expected).abs() < 1e-6 { expected } else { area }
+    pixels
 }

@@ -241,7 +241,7 @@ fn another_request_is_refused_and_told_what_differs() {
         ("--strict was false and is true", |request| request.strict = true),
         ("--probe was true and is false", |request| request.probe = Probe::None),
         ("--mask-grid was released and is source", |request| {
-            request.mask_grid = MaskGrid::Source;
+            request.mask_grid = Some(MaskGrid::Source);
         }),
         ("the sources ", |request| request.sources.push(request.sources[0].clone())),
     ];

@@ -147,6 +147,7 @@ mod tests {
                 ],
                 losses: &["colour of the sky"],
                 fills: &[],
+                masks: diptych::format::MaskMeaning::None,
                 published: &[],
             };
             &ABOUT

@@ -1,10 +1,13 @@
 //! `convert` and `index`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use diptych::Request;
+use diptych::masks::MaskBook;
 use diptych::report::{Book, BookLine, Report};
+use diptych::schema::Split;
 use serde::Serialize;
 
 use super::{JSON_VERSION, counted, print_json, reading, request};
@@ -14,7 +17,7 @@ use crate::printer::{Printer, data, size};
 
 pub(crate) fn convert(args: args::Convert, printer: &Printer) -> anyhow::Result<Outcome> {
     let json = args.json.json;
-    let request = request(args.request);
+    let request = request(args.request)?;
     if args.dry_run {
         return dry_run(&request, json, printer);
     }
@@ -64,6 +67,7 @@ fn summary(out: &Path, report: &Report) -> String {
         let of = subset.map_or_else(|| dataset.clone(), |subset| format!("{dataset}/{subset}"));
         let _ = writeln!(text, "  {of}: {}", told(&book));
     }
+    text.push_str(&masks(&report.masks.total()));
     if total.rejections() > 0 {
         let _ = writeln!(
             text,
@@ -74,6 +78,30 @@ fn summary(out: &Path, report: &Report) -> String {
     if total.written > 0 {
         let (card, report) = (out.join("README.md"), out.join("report.json"));
         let _ = writeln!(text, "look at {} and {}", card.display(), report.display());
+    }
+    text
+}
+
+/// What became of masks, where there is more to say than that they are the release's.
+fn masks(book: &MaskBook) -> String {
+    let told = |counts: &BTreeMap<String, u64>| {
+        let each = counts.iter().map(|(what, count)| format!("{count} {what}"));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    if book.compared.is_empty() && !book.written.contains_key("run_length") {
+        return String::new();
+    }
+    let mut text = format!("masks: {}\n", told(&book.written));
+    if !book.compared.is_empty() {
+        let _ = writeln!(text, "pictures compared: {}", told(&book.compared));
+    }
+    if let Some(overlap) = &book.overlap {
+        let _ = writeln!(
+            text,
+            "what changed against the release's masks: overlap (IoU) {:.3} on average over {}",
+            overlap.mean(),
+            counted(overlap.pairs, "pair")
+        );
     }
     text
 }
@@ -98,7 +126,7 @@ fn dry_run(request: &Request, json: bool, printer: &Printer) -> anyhow::Result<O
         .zip(&dry.plan.units)
         .map(|(unit, of)| PlannedUnit {
             unit,
-            split: of.split.word(),
+            split: of.split.map_or("all", Split::word),
             pairs: of.pairs,
             bytes: of.bytes,
         })

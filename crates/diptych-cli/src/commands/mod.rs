@@ -9,12 +9,14 @@ mod units;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use diptych::pixels::DifferenceOptions;
 use diptych::request::default_jobs;
+use diptych::schema::MaskOrigin;
 use diptych::storage::Limits;
 use diptych::{Request, SourceRequest};
 use serde::Serialize;
 
-use crate::args::{Args, Command, MaskGrid, Probe, RequestArgs, Sources, Work};
+use crate::args::{Args, Command, MaskFrom, MaskGrid, Probe, RequestArgs, Sources, Work};
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
@@ -34,15 +36,26 @@ pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
     outcome
 }
 
-fn request(args: RequestArgs) -> Request {
-    let RequestArgs { sources, to, out, limit, shard_size, strict, mask_grid, work } = args;
+fn request(args: RequestArgs) -> anyhow::Result<Request> {
+    let RequestArgs { sources, to, out, limit, shard_size, strict, work, .. } = args;
     let Work { jobs, no_sync } = work;
-    let mask_grid = match mask_grid {
+    let mask_grid = args.mask_grid.map(|grid| match grid {
         MaskGrid::Released => diptych::MaskGrid::AsReleased,
         MaskGrid::Source => diptych::MaskGrid::Source,
+    });
+    let origin = |from| match from {
+        MaskFrom::Release => MaskOrigin::Release,
+        MaskFrom::RunLength => MaskOrigin::RunLength,
+        MaskFrom::Difference => MaskOrigin::Difference,
     };
+    let mask_from = args.mask_from.map(|from| from.into_iter().map(origin).collect());
+    let mut difference = DifferenceOptions::default();
+    for (name, value) in &args.difference {
+        difference.set(name, value).map_err(diptych::EngineError::from)?;
+    }
     let durable = !no_sync;
-    Request { limit, shard_size, strict, mask_grid, durable, ..reading(sources, jobs, &to, out) }
+    let reading = reading(sources, jobs, &to, out);
+    Ok(Request { limit, shard_size, strict, mask_grid, mask_from, difference, durable, ..reading })
 }
 
 /// A request as far as the sources and the way of working decide it.

@@ -13,7 +13,7 @@ use crate::printer::{Printer, size};
 
 pub(crate) fn plan(args: args::Plan, printer: &Printer) -> anyhow::Result<Outcome> {
     let json = args.json.json;
-    let request = request(args.request);
+    let request = request(args.request)?;
     let plan = diptych::engine().plan(&request, printer)?;
     printer.end_bar();
     let units = plan.units.len();

@@ -7,13 +7,15 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use diptych_convert::{Engine, EngineError, Outcome, Request, Silent, SourceRequest};
-use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance, UnitFile, UnitOutput};
-use diptych_format::{
-    About, Atom, Confidence, Detection, Edit, Edits, Format, FormatError, Grain, Notice, Options,
-    Part, Payload, Place, Reader, ReaderInput, Rejection, SourceFile, Tally, UnitFiles, UnitWriter,
-    Writer,
+use diptych_format::writer::{
+    FinishOutput, Finished, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart,
 };
-use diptych_schema::{Address, EditPair, MediaType, Picture, Split};
+use diptych_format::{
+    About, Atom, Confidence, Detection, Edit, Edits, Format, FormatError, Grain, MaskMeaning,
+    Notice, Options, Part, Payload, Place, Reader, ReaderInput, Rejection, SourceFile, Tally,
+    UnitFiles, UnitWriter, Writer,
+};
+use diptych_schema::{Address, EditPair, MediaType, Picture};
 use diptych_storage::output::StagedFile;
 use diptych_storage::{ReadTree, RelPath};
 
@@ -31,6 +33,7 @@ const ABOUT: About = About {
     options: &[],
     losses: &[],
     fills: &[],
+    masks: MaskMeaning::None,
     published: &[],
 };
 
@@ -146,8 +149,7 @@ impl Writer for ToyWriter {
 
     fn begin<'a>(
         &'a self,
-        _: Split,
-        _: u64,
+        _: UnitStart<'a>,
         output: &'a mut dyn UnitOutput,
     ) -> Result<Box<dyn UnitWriter + 'a>, FormatError> {
         let file = output.stage(&RelPath::new("lines").expect("a path"), 0)?;
@@ -159,12 +161,13 @@ impl Writer for ToyWriter {
         units: &[FinishedUnit],
         _: &Provenance,
         output: &mut dyn FinishOutput,
-    ) -> Result<(), FormatError> {
+    ) -> Result<Finished, FormatError> {
         for unit in units {
-            let name = format!("{}-{}", unit.split, unit.unit);
+            let split = unit.split.expect("units of one split");
+            let name = format!("{split}-{}", unit.unit);
             output.place(unit.unit, "lines", &RelPath::new(&name).expect("a path"))?;
         }
-        Ok(())
+        Ok(Finished::default())
     }
 }
 
@@ -200,7 +203,7 @@ impl UnitWriter for ToyUnit {
 
     fn close(self: Box<Self>) -> Result<UnitFiles, FormatError> {
         let bytes = self.file.close()?;
-        let file = UnitFile { name: "lines".to_owned(), bytes, samples: self.samples };
+        let file = UnitFile::of_unit("lines", bytes, self.samples);
         Ok(UnitFiles { files: vec![file], fields: BTreeMap::new() })
     }
 }

@@ -15,7 +15,8 @@ mod reader;
 mod tests;
 
 use diptych_format::{
-    About, Confidence, Detection, Facet, Fill, Format, FormatError, Published, Reader, ReaderInput,
+    About, Confidence, Detection, Facet, Fill, Format, FormatError, MaskMeaning, Published, Reader,
+    ReaderInput,
 };
 use diptych_storage::{ReadTree, RelPath};
 
@@ -42,6 +43,7 @@ const ABOUT: About = About {
         "Outputs for training refuse its items, since they have no target.",
     ],
     fills: FILLS,
+    masks: MaskMeaning::None,
     published: PUBLISHED,
 };
 

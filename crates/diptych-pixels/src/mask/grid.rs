@@ -11,6 +11,8 @@ use std::ops::Range;
 use png::{BitDepth, ColorType, DeflateCompression, Filter};
 
 use super::reading::Pass;
+use crate::bits::Bits;
+use crate::orientation::Orientation;
 use crate::run_length::{RunLengthError, Runs};
 
 /// The value of an edited pixel in the written form.
@@ -184,23 +186,40 @@ impl Grid {
         }
     }
 
-    /// The written form. Compression and filter are fixed, and the compressor is one that has no
-    /// other implementation to be exchanged for, so that the bytes depend on the pixels alone.
+    /// The written form.
     pub(super) fn encode(mut self) -> Result<Vec<u8>, png::EncodingError> {
         for pixel in &mut self.pixels {
             *pixel = if *pixel == 0 { 0 } else { EDITED };
         }
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, self.width, self.height);
-        encoder.set_color(ColorType::Grayscale);
-        encoder.set_depth(BitDepth::Eight);
-        encoder.set_deflate_compression(DeflateCompression::FdeflateUltraFast);
-        encoder.set_filter(Filter::Up);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&self.pixels)?;
-        writer.finish()?;
-        Ok(bytes)
+        encode((self.width, self.height), &self.pixels, Orientation::Upright)
     }
+
+    /// A bit for each pixel.
+    pub(super) fn bits(&self) -> Bits {
+        Bits::from_bytes((self.width, self.height), &self.pixels)
+    }
+}
+
+/// The written form of pixels. Compression and filter are fixed, and the compressor is one that has
+/// no other implementation to be exchanged for, so that the bytes depend on the pixels alone.
+pub(crate) fn encode(
+    (width, height): (u32, u32),
+    pixels: &[u8],
+    orientation: Orientation,
+) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(ColorType::Grayscale);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_deflate_compression(DeflateCompression::FdeflateUltraFast);
+    encoder.set_filter(Filter::Up);
+    let mut writer = encoder.write_header()?;
+    if orientation != Orientation::Upright {
+        writer.write_chunk(png::chunk::eXIf, &orientation.to_exif())?;
+    }
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

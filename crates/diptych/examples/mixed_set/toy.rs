@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use diptych::format::reader::SourceFile;
 use diptych::format::{
-    About, Edit, Edits, Format, FormatError, Notice, Part, Reader, ReaderInput, Tally,
+    About, Edit, Edits, Format, FormatError, MaskMeaning, Notice, Part, Reader, ReaderInput, Tally,
 };
 use diptych::schema::{
     Address, Caption, Combine, EditBox, EditPair, Edited, Grid, InstructionVariant, Label, Mask,
@@ -27,6 +27,7 @@ const ABOUT: About = About {
     options: &[],
     losses: &[],
     fills: &[],
+    masks: MaskMeaning::None,
     published: &[],
 };
 

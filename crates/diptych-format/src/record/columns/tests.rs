@@ -166,6 +166,7 @@ fn a_record_that_is_no_text_yet_is_the_same_row() {
         references: vec![picture("r")],
         target: Some(picture("t")),
         mask: None,
+        change: None,
     };
     let (record, lost) = Record::new(&sample, false);
     assert_eq!(lost, 1);

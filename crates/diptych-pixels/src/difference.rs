@@ -1,0 +1,144 @@
+//! What an edit changed: a mask from a source and a target.
+//!
+//! The mask lies on the grid of the source as it is stored.
+
+mod options;
+
+pub use options::{DifferenceOptions, Parameter, ParameterError};
+
+use crate::bits::Bits;
+use crate::decode::{self, DecodeError, Rgb};
+use crate::mask::DecodeLimits;
+use crate::orientation::Orientation;
+
+/// What an edit changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Difference {
+    /// Some of the picture.
+    Local(ChangeMask),
+    /// All of it, in much the same way.
+    Global {
+        /// The share of the picture that changed, from 0 to 1.
+        share: f64,
+        /// How evenly the change lies over the picture, from 0 to 1.
+        uniformity: f64,
+    },
+    /// Nothing that stands out from the noise.
+    Unchanged,
+}
+
+/// Which pixels an edit changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeMask {
+    /// The mask, on the grid of the source as it is stored, before it is turned upright: its size
+    /// is the one that the source's header states.
+    pub mask: Bits,
+    /// How the source is turned when it is seen: the mask has to be turned with it.
+    pub orientation: Orientation,
+    /// Parts of the mask that do not touch each other.
+    pub components: u32,
+    /// How far the mask stands out, from 0 to 1.
+    pub confidence: f64,
+}
+
+/// Which of the two pictures is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The picture before the edit.
+    Source,
+    /// The picture after it.
+    Target,
+}
+
+impl std::fmt::Display for Side {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Source => "source",
+            Self::Target => "target",
+        })
+    }
+}
+
+/// Why two pictures are not compared.
+#[derive(Debug, thiserror::Error)]
+pub enum DifferenceError {
+    /// One of them is not decoded.
+    #[error("the {side} is not decoded")]
+    Decode {
+        /// Which.
+        side: Side,
+        /// Why.
+        source: DecodeError,
+    },
+    /// They have not the same shape. Sizes are those of the pictures as they are seen.
+    #[error(
+        "the source has {}x{} pixels, the target {}x{}: aspects further apart than {limit}",
+        source_size.0, source_size.1, target_size.0, target_size.1
+    )]
+    AspectsDiffer {
+        /// Width and height of the source in pixels.
+        source_size: (u32, u32),
+        /// Width and height of the target in pixels.
+        target_size: (u32, u32),
+        /// [`DifferenceOptions::aspect`].
+        limit: f64,
+    },
+}
+
+/// What lies between a source and a target that was made of it.
+///
+/// # Errors
+/// See [`DifferenceError`].
+pub fn difference(
+    source: &[u8],
+    target: &[u8],
+    options: &DifferenceOptions,
+    limits: DecodeLimits,
+) -> Result<Difference, DifferenceError> {
+    let decode = |bytes, side| {
+        decode::decode(bytes, limits).map_err(|source| DifferenceError::Decode { side, source })
+    };
+    let source = decode(source, Side::Source)?;
+    let target = decode(target, Side::Target)?;
+    let (source_size, target_size) = ((source.width, source.height), (target.width, target.height));
+    if !aspects_agree(source_size, target_size, options.aspect) {
+        return Err(DifferenceError::AspectsDiffer {
+            source_size,
+            target_size,
+            limit: options.aspect,
+        });
+    }
+    let mut mask = Bits::new(source.width, source.height);
+    for y in 0..source.height {
+        for x in 0..source.width {
+            let there =
+                (scaled(x, source.width, target.width), scaled(y, source.height, target.height));
+            mask.set(x, y, brightness(&source, (x, y)).abs_diff(brightness(&target, there)) >= 18);
+        }
+    }
+    if mask.count() == 0 {
+        return Ok(Difference::Unchanged);
+    }
+    let orientation = source.orientation;
+    let mask = mask.turn_back(orientation);
+    Ok(Difference::Local(ChangeMask { mask, orientation, components: 1, confidence: 0.5 }))
+}
+
+fn scaled(at: u32, from: u32, to: u32) -> u32 {
+    let place = u64::from(at) * u64::from(to) / u64::from(from.max(1));
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+fn brightness(picture: &Rgb, (x, y): (u32, u32)) -> u32 {
+    let at = (y as usize * picture.width as usize + x as usize) * 3;
+    let pixel = picture.samples.get(at..at + 3).unwrap_or_default();
+    pixel.iter().map(|sample| u32::from(*sample)).sum::<u32>() / 3
+}
+
+/// Whether two shapes lie no further apart than that share. A pixel that rounding costs or gives
+/// is no difference of shape.
+fn aspects_agree(source: (u32, u32), target: (u32, u32), limit: f64) -> bool {
+    let [a, b] =
+        [(source.0, target.1), (target.0, source.1)].map(|(x, y)| f64::from(x) * f64::from(y));
+    (a / b).max(b / a) - 1.0 <= limit
+}

@@ -87,9 +87,11 @@ pub(crate) fn card(
         "\n## How to load it\n\n\
          By its manifests, or as a whole: `load_dataset(FOLDER, split=\"train\")` gives a row for \
          each pair, with `source`, `target`, `mask` and `references` as pictures, from the tables \
-         `metadata-SPLIT.parquet`. This needs `datasets` 5.0 or later, and 4.4 where every pair \
-         has a mask; version 3 finds the pictures without their columns. Without this card a \
-         folder whose name ends in `_dev` would be taken for a split, and the others left out.\n\n",
+         `metadata-SPLIT.parquet`. This needs `datasets` 5.0 or later, or 4.0 where every pair has \
+         a mask; version 3 gives pictures without columns, or an error. Load the folder, not its \
+         files: without this card a folder whose name ends in `_dev` is taken for a split, and \
+         the others are left out without a word. From the Hub, download it first: the patterns \
+         above name no masks.\n\n",
     );
     if provenance.datasets.contains_key(NAME) {
         text.push_str(

@@ -17,6 +17,8 @@ mod inter_edit_bad;
 mod inter_edit_samples;
 mod jpeg;
 mod noise;
+mod pape;
+mod pape_bad;
 mod readme;
 mod row;
 mod run_length;
@@ -38,9 +40,11 @@ const OWNED: &[&str] = &[
     "imgedit-bench/",
     "imgedit-recap/",
     "inter-edit-train/",
+    "pape/",
     "bad/imgedit/",
     "bad/imgedit-bench/",
     "bad/inter-edit-train/",
+    "bad/pape/",
 ];
 
 /// Writes the fixtures, or with `check` fails if they are not up to date. Says what was done.
@@ -63,6 +67,7 @@ fn make() -> anyhow::Result<Tree> {
         ("inter-edit-train", inter_edit_bad::cases()?),
         ("imgedit", imgedit_bad::cases()?),
         ("imgedit-bench", imgedit_bench::cases()?),
+        ("pape", pape_bad::cases()?),
     ];
     // Git must not change line ends here: the bytes are what is tested.
     tree.insert(".gitattributes".to_owned(), b"* -text\n".to_vec());
@@ -71,6 +76,7 @@ fn make() -> anyhow::Result<Tree> {
     put(&mut tree, "imgedit", imgedit::release()?);
     put(&mut tree, "imgedit-recap", imgedit::recaptions()?);
     put(&mut tree, "imgedit-bench", imgedit_bench::release()?);
+    put(&mut tree, "pape", pape::release()?);
     for (format, cases) in bad {
         for case in cases {
             put(&mut tree, &format!("bad/{format}/{}", case.name), case.files);

@@ -239,7 +239,10 @@ pub(crate) fn roles_of(path: &str) -> impl Iterator<Item = (&str, Role)> {
             rest.strip_prefix(role.folder()).is_some_and(|rest| rest.starts_with('/'))
         };
         let role = Role::ALL.into_iter().find(inside)?;
-        Some((path.get(..start.saturating_sub(1))?, role))
+        let folder = path.get(..start.saturating_sub(1))?;
+        // Both kinds of mask lie in folders that are called as those of targets are.
+        let is_of_masks = folder.rsplit('/').next() == Some("masks");
+        (!is_of_masks).then_some((folder, role))
     })
 }
 

@@ -17,7 +17,8 @@ use crate::wire::{Prompt, Row};
 /// The row's language: what it says, else what its prompts are written in. `None` where it has
 /// none.
 pub(crate) fn language(row: &Row) -> Option<String> {
-    let texts = || Side::BOTH.into_iter().filter_map(|side| row.prompts.of(side).text());
+    let prompts = || Side::BOTH.into_iter().filter_map(|side| row.prompts.of(side).text());
+    let texts = || prompts().filter(|text| !text.is_empty());
     let by_script = |otherwise| {
         let mut found = texts().filter_map(|text| language_of(text, otherwise));
         found.next()

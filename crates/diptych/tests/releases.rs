@@ -15,6 +15,9 @@ use std::path::PathBuf;
 
 use diptych::MaskGrid;
 use diptych::format::options::Assignment;
+use diptych::schema::Edited;
+use diptych_pixels::mask::Part;
+use diptych_pixels::{Bits, DecodeLimits, overlap};
 use serde_json::{Value, json};
 use support::folder::json_lines;
 use support::job::{convert, rejections, request};
@@ -240,9 +243,21 @@ fn the_miniature_pape_comes_out_right() {
             normal.iter().zip(&abnormal).filter(|(a, b)| of(**a >= 128, **b >= 128)).count()
         };
         let [shared, all] = [both(|a, b| a && b), both(|a, b| a || b)];
-        let iou = ratio(shared, all);
-        assert_eq!(format!("{iou:.4}"), format!("{:.4}", line["iou"].as_f64().unwrap()));
+        let wanted = format!("{:.4}", line["iou"].as_f64().unwrap());
+        assert_eq!(format!("{:.4}", ratio(shared, all)), wanted);
+        // As `inspect` compares the files themselves.
+        let [normal, abnormal] = ["normal", "abnormal"].map(|variant| {
+            let record = by_id[&format!("{group}:{variant}")].record();
+            let name = text(&record["pictures"]["mask"], "name");
+            let bytes = std::fs::read(release.join(name)).unwrap();
+            let limits = DecodeLimits { pixels: 1 << 20, bytes: 1 << 20 };
+            Bits::from_parts(&[Part::Picture(&bytes)], Edited::Nonzero, limits).unwrap()
+        });
+        let iou = overlap(&normal, &abnormal).unwrap().iou().unwrap();
+        assert_eq!(format!("{iou:.4}"), wanted);
     }
+    // It is complete, and rows say of their masks what these say.
+    let terms = InspectRequest::new(&release);
     // The two edits of a row are next to each other.
     let groups: Vec<_> = samples.iter().map(|of| text(&of.record(), "group_id")).collect();
     assert!(groups.chunks(2).all(|two| two[0] == two[1]));

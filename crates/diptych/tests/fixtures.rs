@@ -225,13 +225,14 @@ fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
         "schema_version": diptych::schema::SCHEMA_VERSION,
         "to": "webdataset",
         "options": {"limit": null, "shard_size": 40_000, "probe": true,
-                    "mask_grid": "released", "format": {}},
+                    "mask_grid": "released", "mask_from": {}, "difference": {}, "format": {}},
         "sources": [{"label": "inter-edit-train", "format": "inter-edit-train", "options": {}}],
         "total": book,
         "datasets": [of_dataset],
         "splits": {"train": {"pairs": count, "files": shards, "bytes": bytes}},
         "picture_bytes": picture_bytes,
         "output_bytes": bytes,
+        "masks": masks_by_edit_type(samples),
         "notices": [],
     });
     assert_eq!(serde_json::to_value(report).unwrap(), wanted);

@@ -203,6 +203,21 @@ fn top_keys(object: &str) -> Vec<String> {
     keys
 }
 
+/// What the report tells of masks: each edit type's are the release's, or there is none.
+fn masks_by_edit_type(samples: &[Sample]) -> Value {
+    let mut told: BTreeMap<String, BTreeMap<&str, u64>> = BTreeMap::new();
+    for sample in samples {
+        let record = sample.record();
+        let origin = if record["mask_origin"].is_null() { "none" } else { "release" };
+        let edit_type = record["edit_type"].as_str().unwrap().to_owned();
+        *told.entry(edit_type).or_default().entry(origin).or_default() += 1;
+    }
+    let line = |(edit_type, written)| {
+        json!({"dataset": "inter-edit-train", "edit_type": edit_type, "written": written})
+    };
+    told.into_iter().map(line).collect()
+}
+
 fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
     let names = shard_names(out);
     let shards = names.len();

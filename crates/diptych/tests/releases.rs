@@ -256,8 +256,6 @@ fn the_miniature_pape_comes_out_right() {
         let iou = overlap(&normal, &abnormal).unwrap().iou().unwrap();
         assert_eq!(format!("{iou:.4}"), wanted);
     }
-    // It is complete, and rows say of their masks what these say.
-    let terms = InspectRequest::new(&release);
     // The two edits of a row are next to each other.
     let groups: Vec<_> = samples.iter().map(|of| text(&of.record(), "group_id")).collect();
     assert!(groups.chunks(2).all(|two| two[0] == two[1]));

@@ -111,7 +111,8 @@ pub trait Reader: Send + Sync {
 
     /// How complete the copy is, once every partition was read: a line for each thing that such a
     /// release consists of, in the order in which they should be told. May look at what no edit
-    /// has asked for.
+    /// has asked for, and decode it, on all threads of the pool that it is called on; what is
+    /// noticed in doing so, [`notices`](Reader::notices) tell from then on.
     ///
     /// # Errors
     /// Where that cannot be read.

@@ -109,7 +109,10 @@ const FILLS: &[Fill] = &[
         from: "`masks/normal/`, `masks/abnormal/`, in the same way: what is not zero is edited; on the source's grid, held against the sizes",
     },
     Fill { column: "scores", from: "`mask_iou`" },
-    Fill { column: "labels", from: "`image_id`, `object`, `anomaly_category`" },
+    Fill {
+        column: "labels",
+        from: "`image_id`, `object`, `anomaly_category`; a split's word that is none (`split_native`)",
+    },
     Fill { column: "native", from: "the row, and what the split file says of its image" },
 ];
 

@@ -109,7 +109,7 @@ pub(crate) fn parts(reader: &PapeReader) -> Result<Vec<Part>, FormatError> {
     parts.push(Part {
         name: format!("rows whose two masks overlap by {LEAST_IOU} or more"),
         here: compared - low,
-        stated: Some(Stated { count: compared, by: "their masks".to_owned() }),
+        stated: Some(Stated { count: compared, by: "what the card promises".to_owned() }),
         published: None,
         missing: together(&found, |of| &of.low),
     });

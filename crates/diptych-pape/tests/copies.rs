@@ -1,10 +1,6 @@
 //! Copies of which not all is there, and how complete they are.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests state what they expect by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
 
 mod support;
 

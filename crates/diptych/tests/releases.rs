@@ -256,6 +256,14 @@ fn the_miniature_pape_comes_out_right() {
         let iou = overlap(&normal, &abnormal).unwrap().iou().unwrap();
         assert_eq!(format!("{iou:.4}"), wanted);
     }
+    // It is complete, and rows say of their masks what these say.
+    let request = request(&release, &dir.path().join("unused"));
+    let found = diptych::engine().inspect(&request, &diptych::Silent).unwrap();
+    assert_eq!(found[0].notices, []);
+    let parts = found[0].parts.iter().rev().take(2);
+    let counts: Vec<_> =
+        parts.map(|part| (part.here, part.stated.clone().unwrap().count)).collect();
+    assert_eq!(counts, [(84, 84), (504, 504)]);
     // The two edits of a row are next to each other.
     let groups: Vec<_> = samples.iter().map(|of| text(&of.record(), "group_id")).collect();
     assert!(groups.chunks(2).all(|two| two[0] == two[1]));

@@ -199,6 +199,27 @@ fn every_bad_release_is_told_as_it_is_converted() {
 }
 
 #[test]
+fn masks_are_compared_with_what_rows_say_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    copy(&fixtures().join("pape"), dir.path());
+    let whole = inspect(dir.path(), &[]).stdout;
+    assert!(whole.contains("\ncomplete: everything is here that it says there is\n"), "{whole}");
+    // The masks of two images that are of one size, in one row.
+    let masks = dir.path().join("Places/flux2_dev/masks");
+    let mask = |of: &str| masks.join(of);
+    fs::copy(
+        mask("normal/a_airfield_00000004_en.png"),
+        mask("abnormal/a_airfield_00000001_zh.png"),
+    )
+    .unwrap();
+    let told = inspect(dir.path(), &["--jobs", "2"]).stdout;
+    let other = "pape/Places/flux2_dev/manifest.jsonl: in 1 of its rows mask_iou is not the \
+                 overlap of the masks: line 3 (0.6393, not 0.7939) (mask_iou_differs)";
+    assert!(told.contains(other), "{told}");
+    assert_eq!(told, inspect(dir.path(), &["--jobs", "1"]).stdout);
+}
+
+#[test]
 fn what_cannot_be_said_of_a_copy_is_not_said() {
     let dir = tempfile::tempdir().unwrap();
     let words = |dir: &Path| inspect(dir, &[]).stdout;

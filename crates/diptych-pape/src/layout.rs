@@ -210,7 +210,7 @@ impl Layout {
             }
         }
         for (folder, files) in without {
-            let detail = format!("no {} for {files} pictures: they are not read", MANIFESTS[0]);
+            let detail = format!("no {}: pictures that are not read: {files}", MANIFESTS[0]);
             notices.push(notice("missing_manifest", folder, detail));
         }
         for editor in &editors {
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(
             told(&found),
             [
-                "missing_manifest: L/COCO/b: no manifest.jsonl for 2 pictures: they are not read",
+                "missing_manifest: L/COCO/b: no manifest.jsonl: pictures that are not read: 2",
                 "missing_folder: L/COCO/a/normal: the folder is not there, or empty",
                 "missing_folder: L/COCO/a/abnormal: the folder is not there, or empty",
                 "missing_folder: L/COCO/a/masks/normal: the folder is not there, or empty",

@@ -205,13 +205,13 @@ fn survey(reader: &PapeReader, editor: &Editor) -> Result<Found, FormatError> {
         found.see(reader, &called, line)?;
     }
     for (kind, some, what) in [
-        ("mask_iou_differs", &found.other, "rows state another overlap than their masks have"),
-        ("unread_masks", &found.unread, "rows have masks that cannot be compared"),
+        ("mask_iou_differs", &found.other, "mask_iou is not the overlap of the masks"),
+        ("unread_masks", &found.unread, "the masks cannot be compared"),
     ] {
         reader.notice(some.told().map(|told| Notice {
             kind: kind.to_owned(),
             at: reader.place(editor),
-            detail: format!("{} {what}: {told}", some.count),
+            detail: format!("in {} of its rows {what}: {told}", some.count),
         }));
     }
     Ok(found)

@@ -136,9 +136,9 @@ fn masks_are_compared() {
     assert_eq!(
         notices,
         [
-            "mask_iou_differs: copy/COCO/flux2_dev/manifest.jsonl: 1 rows state another overlap \
-             than their masks have: line 3 (1.0000, not 0.9000)",
-            "unread_masks: copy/COCO/flux2_dev/manifest.jsonl: 3 rows have masks that cannot be \
+            "mask_iou_differs: copy/COCO/flux2_dev/manifest.jsonl: in 1 of its rows mask_iou is not \
+             the overlap of the masks: line 3 (1.0000, not 0.9000)",
+            "unread_masks: copy/COCO/flux2_dev/manifest.jsonl: in 3 of its rows the masks cannot be \
              compared: line 4 (nothing is edited in either), line 5 (masks of 2x1 and 8x4 \
              pixels), line 6 (part 0 of the mask is no picture)",
         ]

@@ -14,8 +14,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use diptych::format::Notice;
+use diptych::format::{Confidence, Notice};
 use diptych::report::Report;
+use diptych::storage::{Limits, LocalTree};
 use serde_json::{Value, json};
 use support::folder::{fixtures, good_release, json as read_json, tree};
 use support::job::{convert, rejections, request, whole_message};
@@ -316,6 +317,20 @@ fn good_releases_lose_nothing_and_have_nothing_to_notice() {
     let request = request(&fixtures().join("imgedit-bench"), &dir.path().join("catalog"));
     let total = diptych::engine().index(&request, &diptych::Silent).unwrap().total;
     assert_eq!((total.read, total.rejections()), (13, 0));
+}
+
+#[test]
+fn a_release_is_taken_by_its_own_format_alone() {
+    let formats = || diptych::FORMATS.iter().filter(|format| format.about().reads);
+    for of in formats() {
+        let name = of.about().name;
+        let tree = LocalTree::open(&fixtures().join(name), &Limits::DEFAULT).unwrap();
+        for format in formats() {
+            let found = format.detect(&tree);
+            let is_own = format.about().name == name;
+            assert_eq!(found.confidence != Confidence::No, is_own, "{name}: {found:?}");
+        }
+    }
 }
 
 /// What comes of a case otherwise than its `expected.json` says.

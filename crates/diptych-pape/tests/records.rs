@@ -83,6 +83,7 @@ fn record(pair: &EditPair) -> Value {
             .collect(),
         target: pair.target.as_ref().map(|of| written(of, None)),
         mask,
+        change: None,
     };
     serde_json::to_value(Record::new(&sample, false).0).unwrap()
 }

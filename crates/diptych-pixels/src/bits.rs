@@ -1,5 +1,7 @@
 //! Masks held as bits, one a pixel: how much two have in common, and what is edited in one.
 
+mod morph;
+
 use diptych_schema::Edited;
 
 use crate::mask::{self, DecodeLimits, MaskError, Part};

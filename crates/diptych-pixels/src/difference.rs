@@ -2,14 +2,24 @@
 //!
 //! The mask lies on the grid of the source as it is stored.
 
+mod compare;
+mod grid;
+mod lab;
+mod noise;
 mod options;
+mod plane;
+mod shape;
+mod sharpness;
+mod tint;
 
 pub use options::{DifferenceOptions, Parameter, ParameterError};
 
 use crate::bits::Bits;
-use crate::decode::{self, DecodeError, Rgb};
+use crate::decode::{self, DecodeError};
 use crate::mask::DecodeLimits;
 use crate::orientation::Orientation;
+use compare::{Found, compare};
+use grid::Grid;
 
 /// What an edit changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,40 +109,26 @@ pub fn difference(
         decode::decode(bytes, limits).map_err(|source| DifferenceError::Decode { side, source })
     };
     let source = decode(source, Side::Source)?;
-    let target = decode(target, Side::Target)?;
-    let (source_size, target_size) = ((source.width, source.height), (target.width, target.height));
-    if !aspects_agree(source_size, target_size, options.aspect) {
-        return Err(DifferenceError::AspectsDiffer {
-            source_size,
-            target_size,
-            limit: options.aspect,
-        });
-    }
-    let mut mask = Bits::new(source.width, source.height);
-    for y in 0..source.height {
-        for x in 0..source.width {
-            let there =
-                (scaled(x, source.width, target.width), scaled(y, source.height, target.height));
-            mask.set(x, y, brightness(&source, (x, y)).abs_diff(brightness(&target, there)) >= 18);
-        }
-    }
-    if mask.count() == 0 {
-        return Ok(Difference::Unchanged);
-    }
+    let source_size = (source.width, source.height);
     let orientation = source.orientation;
-    let mask = mask.turn_back(orientation);
-    Ok(Difference::Local(ChangeMask { mask, orientation, components: 1, confidence: 0.5 }))
-}
-
-fn scaled(at: u32, from: u32, to: u32) -> u32 {
-    let place = u64::from(at) * u64::from(to) / u64::from(from.max(1));
-    u32::try_from(place).unwrap_or(u32::MAX)
-}
-
-fn brightness(picture: &Rgb, (x, y): (u32, u32)) -> u32 {
-    let at = (y as usize * picture.width as usize + x as usize) * 3;
-    let pixel = picture.samples.get(at..at + 3).unwrap_or_default();
-    pixel.iter().map(|sample| u32::from(*sample)).sum::<u32>() / 3
+    let grid = Grid::of(&source, options.side);
+    // Only what is on the grid is kept of the source while the target is decoded.
+    let source = grid.bring(&source);
+    let target = decode(target, Side::Target)?;
+    let target_size = (target.width, target.height);
+    if !aspects_agree(source_size, target_size, options.aspect) {
+        let limit = options.aspect;
+        return Err(DifferenceError::AspectsDiffer { source_size, target_size, limit });
+    }
+    let target = grid.bring(&target);
+    Ok(match compare(&source, &target, options) {
+        Found::Local { mask, components, confidence } => {
+            let mask = mask.enlarged(grid.factor, source_size).turn_back(orientation);
+            Difference::Local(ChangeMask { mask, orientation, components, confidence })
+        }
+        Found::Global { share, uniformity } => Difference::Global { share, uniformity },
+        Found::Unchanged => Difference::Unchanged,
+    })
 }
 
 /// Whether two shapes lie no further apart than that share. A pixel that rounding costs or gives

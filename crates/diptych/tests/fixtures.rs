@@ -213,9 +213,7 @@ fn masks_by_edit_type(samples: &[Sample]) -> Value {
         let edit_type = record["edit_type"].as_str().unwrap().to_owned();
         *told.entry(edit_type).or_default().entry(origin).or_default() += 1;
     }
-    let line = |(edit_type, written)| {
-        json!({"dataset": "inter-edit-train", "edit_type": edit_type, "written": written})
-    };
+    let line = |(edit_type, written)| json!({"dataset": "inter-edit-train", "edit_type": edit_type, "written": written});
     told.into_iter().map(line).collect()
 }
 

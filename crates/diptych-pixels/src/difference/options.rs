@@ -94,18 +94,50 @@ parameters! {
         "How far the aspects of source and target may lie apart. Beyond it they are no two versions \
          of one picture, or one of them was cropped.";
     side "side", "pixels", 768.0, (64.0, 4096.0),
-        "The longest side of the grid that pictures are compared on; larger ones are brought to \
-         it by a whole factor.";
-    threshold "threshold", "times the noise", 3.0, (0.5, 100.0),
-        "How far a difference must stand out from the noise.";
+        "The longest side of the grid that pictures are compared on; larger ones are brought to it \
+         by a whole factor. A border is then known to that factor.";
+    smoothing "smoothing", "pixels of the grid", 4.0, (0.0, 16.0),
+        "How far differences are averaged to each side to find an edit. Wider finds weaker edits \
+         and loses smaller ones.";
+    noise_floor "noise-floor", "squared differences of colour", 0.03, (0.0001, 100.0),
+        "Noise that is there at least: where a target repeats its source to the bit, less than one \
+         level of 255.";
+    threshold "threshold", "times the noise", 3.0, (1.0, 100.0),
+        "The averaged squared difference from which on something is edited, where noise is even.";
+    spread "spread", "times the spread of the noise", 3.0, (0.0, 20.0),
+        "How many spreads above the middle of the noise the threshold lies at least, where noise is \
+         uneven, as blocks of a JPEG make it.";
+    strong "strong", "times the noise", 16.0, (1.0, 10000.0),
+        "The squared difference of a single pixel from which on it is edited, if most around it are.";
+    weak "weak", "times the noise", 2.0, (0.1, 100.0),
+        "The squared difference from which on a pixel belongs to an edit that was found around it.";
+    relative "relative", "a share", 0.5, (0.0, 1.0),
+        "What averaged squared differences have to reach of those around them; half of them puts a \
+         border where it is.";
+    edge "edge", "a share", 0.1, (0.0, 1.0),
+        "What squared differences have to reach of those around them where blur or noise wash out \
+         the borders of an edit.";
     closing "closing", "a share of the longest side", 0.012, (0.0, 0.1),
         "The radius that gaps of a mask are closed with.";
     opening "opening", "a share of the longest side", 0.004, (0.0, 0.1),
-        "The radius below which thin parts of a mask are taken away.";
+        "The radius that thin parts of a mask are taken away with.";
+    largest_hole "largest-hole", "a share of the picture", 0.02, (0.0, 1.0),
+        "The largest hole of a mask that is filled.";
     smallest_area "smallest-area", "a share of the picture", 0.0005, (0.0, 1.0),
         "The smallest part of a mask.";
-    smallest_part "smallest-part", "a share of the mask", 0.1, (0.0, 1.0),
-        "The smallest part of a mask that has larger ones.";
+    smallest_part "smallest-part", "a share of the largest part", 0.1, (0.0, 1.0),
+        "The smallest part of a mask beside the largest, both weighed by how far they stand out.";
+    tint "tint", "levels of 255", 11.0, (0.0, 255.0),
+        "The mean change of all colours from which on it is the edit, and none of the generator's.";
+    least_tint "least-tint", "levels of 255", 1.5, (0.0, 255.0),
+        "The same, where nothing else changed.";
+    misfit "misfit", "levels of 255", 5.5, (0.0, 255.0),
+        "How far colours may be scattered around one map of colours before the whole picture counts \
+         as changed.";
+    unrest "unrest", "squared differences of colour", 8.0, (0.0, 10000.0),
+        "The noise of lightness from which on the whole picture counts as changed.";
+    whole "whole", "a share of the picture", 0.985, (0.0, 1.0),
+        "The area of a mask from which on the whole picture counts as changed.";
 }
 
 impl DifferenceOptions {

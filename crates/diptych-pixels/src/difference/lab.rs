@@ -1,0 +1,112 @@
+//! Colours as they are seen: CIELAB under D65, from sRGB.
+//!
+//! A square root of squared differences in it is about what people see between two colours; one
+//! is about the least that they see. Differences of hue and saturation count less between strong
+//! colours, as in the difference of 1994.
+
+use std::sync::OnceLock;
+
+use super::plane::Plane;
+use crate::decode::srgb_to_linear;
+
+/// Steps of a sample of sRGB that light is known for; samples after blurring lie between.
+const LIGHTS: usize = 255 * 8 + 1;
+/// Steps of light that the root is known for.
+const ROOTS: usize = 4096;
+
+/// From linear sRGB to XYZ, each row through its white.
+const ROWS: [[f32; 3]; 3] =
+    [[0.433_91, 0.376_23, 0.189_86], [0.212_6, 0.715_2, 0.072_2], [0.017_72, 0.109_46, 0.872_82]];
+
+/// Lightness and how two pictures differ in it, and in what is no lightness.
+pub(super) struct Differences {
+    pub(super) lightness: [Plane; 2],
+    /// Squares of differences of lightness.
+    pub(super) light: Plane,
+    /// Squares of differences of hue and saturation.
+    pub(super) chroma: Plane,
+}
+
+impl Differences {
+    /// Between two pictures of one size, as planes of red, green and blue from 0 to 255.
+    pub(super) fn between(source: &[Plane; 3], target: &[Plane; 3]) -> Self {
+        let [red, ..] = source;
+        let plane = || Plane::new(red.width, red.height);
+        let (mut first, mut second, mut light, mut chroma) = (plane(), plane(), plane(), plane());
+        let table = Table::get();
+        let pixels = |[r, g, b]: &'_ [Plane; 3]| -> Vec<[f32; 3]> {
+            r.data.iter().zip(&g.data).zip(&b.data).map(|((r, g), b)| [*r, *g, *b]).collect()
+        };
+        let pairs = pixels(source).into_iter().zip(pixels(target));
+        let to = first.data.iter_mut().zip(&mut second.data);
+        let to = to.zip(light.data.iter_mut().zip(&mut chroma.data));
+        for ((source, target), ((first, second), (light, chroma))) in pairs.zip(to) {
+            let [l, a, b] = table.lab(source);
+            let [m, c, d] = table.lab(target);
+            (*first, *second) = (l, m);
+            *light = (l - m) * (l - m);
+            let less = 1.0 + 0.045 * (a * a + b * b).sqrt();
+            *chroma = ((a - c) * (a - c) + (b - d) * (b - d)) / (less * less);
+        }
+        Self { lightness: [first, second], light, chroma }
+    }
+}
+
+struct Table {
+    light: Vec<f32>,
+    root: Vec<f32>,
+}
+
+impl Table {
+    fn get() -> &'static Self {
+        static TABLE: OnceLock<Table> = OnceLock::new();
+        TABLE.get_or_init(|| {
+            let known = srgb_to_linear();
+            let light = (0..LIGHTS)
+                .map(|at| {
+                    let known = |at: usize| known.get(at.min(255)).copied().unwrap_or_default();
+                    let share = (at % 8) as f32 / 8.0;
+                    known(at / 8) * (1.0 - share) + known(at / 8 + 1) * share
+                })
+                .collect();
+            let root = (0..=ROOTS).map(|at| root(at as f64 / ROOTS as f64)).collect();
+            Self { light, root }
+        })
+    }
+
+    fn lab(&self, pixel: [f32; 3]) -> [f32; 3] {
+        let light = pixel.map(|sample| pick(&self.light, sample * 8.0));
+        let [r, g, b] = light;
+        let [x, y, z] = ROWS.map(|[of_r, of_g, of_b]| {
+            pick(&self.root, (of_r * r + of_g * g + of_b * b) * ROOTS as f32)
+        });
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+}
+
+/// The entry nearest to a place.
+fn pick(table: &[f32], at: f32) -> f32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "such casts saturate"
+    )]
+    let at = (at + 0.5) as usize;
+    table.get(at).copied().unwrap_or(1.0)
+}
+
+/// The cube root, and the line that takes its place near black.
+fn root(of: f64) -> f32 {
+    let value = if of > 0.008_856 {
+        let mut root = 1.0;
+        for _ in 0..40 {
+            root -= (root * root * root - of) / (3.0 * root * root);
+        }
+        root
+    } else {
+        7.787 * of + 16.0 / 116.0
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "the precision of samples")]
+    let value = value as f32;
+    value
+}

@@ -1,0 +1,137 @@
+//! Which of two pictures is the sharper one, and how to make both alike.
+
+use super::plane::Plane;
+use super::tint::Tint;
+
+/// Blurs that are tried, from none to the strongest: standard deviation in pixels, and half of the
+/// kernel.
+const BLURS: [(f32, &[f32]); 8] = [
+    (0.0, &[1.0]),
+    (0.4, &[0.919_224, 0.040_388]),
+    (0.6, &[0.663_818, 0.165_525, 0.002_566]),
+    (0.8, &[0.499_116, 0.228_512, 0.021_93]),
+    (1.0, &[0.399_05, 0.242_036, 0.054_006, 0.004_433]),
+    (1.25, &[0.319_224, 0.231_804, 0.088_756, 0.017_92, 0.001_908]),
+    (1.5, &[0.266_56, 0.213_445, 0.109_586, 0.036_075, 0.007_614]),
+    (2.0, &[0.200_565, 0.176_998, 0.121_649, 0.065_114, 0.027_144, 0.008_812]),
+];
+
+/// Places to each side that the widest kernel reaches.
+const REACH: usize = 5;
+/// Blocks that are looked at, at most.
+const SAMPLES: usize = 160;
+/// A difference beyond this, in levels, is an edit and no blur.
+const CAP: f32 = 12.0;
+/// What blurring the target costs, for each pixel of it: generators seldom sharpen.
+const RELUCTANCE: f32 = 0.12;
+
+/// How both become equally sharp.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sharpness {
+    source: usize,
+    target: usize,
+}
+
+impl Sharpness {
+    /// Told by blocks that show the same in both.
+    pub(super) fn of(source: &Plane, target: &Plane, tint: &Tint) -> Self {
+        let squares = squares(source, target, tint);
+        let mut best = Self { source: 0, target: 0 };
+        if squares.is_empty() {
+            return best;
+        }
+        let mut least = best.misses(&squares);
+        for step in [Self { source: 1, target: 0 }, Self { source: 0, target: 1 }] {
+            let mut next = step;
+            while next.source.max(next.target) < BLURS.len() {
+                let found = next.misses(&squares);
+                if found >= least {
+                    break;
+                }
+                (best, least) = (next, found);
+                next.source += step.source;
+                next.target += step.target;
+            }
+        }
+        best
+    }
+
+    /// The blur of the target that remains, as a standard deviation in pixels of the grid; 0 where
+    /// it is as sharp as the source or sharper.
+    pub(super) fn lost(self) -> f32 {
+        BLURS.get(self.source).map_or(0.0, |(deviation, _)| *deviation)
+    }
+
+    /// Whether all detail that can be lost here is.
+    pub(super) fn is_all_lost(self) -> bool {
+        self.source + 1 == BLURS.len()
+    }
+
+    /// Planes of the source and of the target, made equally sharp.
+    pub(super) fn even_out(self, source: [Plane; 3], target: [Plane; 3]) -> [[Plane; 3]; 2] {
+        let blur = |planes: [Plane; 3], by: usize| match BLURS.get(by) {
+            Some((_, half)) if by > 0 => planes.map(|plane| plane.through(half)),
+            _ => planes,
+        };
+        [blur(source, self.source), blur(target, self.target)]
+    }
+
+    /// How far the squares lie apart then.
+    fn misses(self, squares: &[[Plane; 2]]) -> f32 {
+        let (Some((_, of_source)), Some((deviation, of_target))) =
+            (BLURS.get(self.source), BLURS.get(self.target))
+        else {
+            return f32::INFINITY;
+        };
+        let mut sum = 0.0;
+        for [source, target] in squares {
+            let (source, target) = (source.through(of_source), target.through(of_target));
+            for (source, target) in inner(&source).zip(inner(&target)) {
+                for (a, b) in source.iter().zip(target) {
+                    sum += (a - b).abs().min(CAP);
+                }
+            }
+        }
+        sum * (1.0 + RELUCTANCE * deviation)
+    }
+}
+
+/// What no kernel reaches the border from.
+fn inner(plane: &Plane) -> impl Iterator<Item = &[f32]> {
+    let (height, width) = (plane.height.saturating_sub(2 * REACH), plane.width);
+    plane
+        .rows()
+        .skip(REACH)
+        .take(height)
+        .map(move |row| row.get(REACH..width.saturating_sub(REACH)).unwrap_or_default())
+}
+
+/// Blocks with texture that show the same in both, and what lies around them.
+fn squares(source: &Plane, target: &Plane, tint: &Tint) -> Vec<[Plane; 2]> {
+    let side = tint.side;
+    let places: Vec<(usize, usize)> = tint
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, block)| !block.is_flat && tint.is_same(block))
+        .map(|(at, _)| (at % tint.across.max(1) * side, at / tint.across.max(1) * side))
+        .collect();
+    let step = places.len().div_ceil(SAMPLES).max(1);
+    places
+        .into_iter()
+        .step_by(step)
+        .map(|at| [cut(source, at, side), cut(target, at, side)])
+        .collect()
+}
+
+fn cut(plane: &Plane, (left, top): (usize, usize), side: usize) -> Plane {
+    let wide = side + 2 * REACH;
+    let from = |at: usize, step: usize| {
+        isize::try_from(at + step).unwrap_or_default() - REACH.cast_signed()
+    };
+    let data = (0..wide)
+        .flat_map(|y| (0..wide).map(move |x| (x, y)))
+        .map(|(x, y)| plane.at(from(left, x), from(top, y)))
+        .collect();
+    Plane { width: wide, height: wide, data }
+}

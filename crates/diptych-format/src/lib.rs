@@ -6,6 +6,7 @@
 //! - [`reader`]: a release opened as partitions of edits, each a pair or a rejection.
 //! - [`writer`]: atoms with their payloads in, whole files and a receipt out.
 //! - [`archives`]: what readers share: the files of a release and the pictures in them.
+//! - [`EndOfRows`]: what the end of a text of rows means.
 //! - [`rejection`]: edits that could not become a pair, and what was noticed beside that.
 //! - [`options`]: what a format lets its user choose, as data.
 //! - [`key`]: the one function that makes a file-name key from a `pair_id`.
@@ -14,6 +15,7 @@
 
 pub mod archives;
 pub mod card;
+mod ending;
 pub mod error;
 pub mod key;
 pub mod options;
@@ -26,6 +28,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use ending::EndOfRows;
 pub use error::{FormatError, Place};
 pub use options::{OptionKind, OptionSpec, Options};
 pub use reader::{Edit, Edits, Part, Probe, Reader, Rest, SourceFile, Stated, Tally};

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::{
-    Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection, SourceFile,
-    Tally,
+    Edit, Edits, EndOfRows, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection,
+    SourceFile, Tally,
 };
 use diptych_schema::text::language_of;
 use diptych_schema::{
     Combine, EditBox, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Picture,
 };
-use diptych_storage::rows::{Ending, RowEvent, Rows};
+use diptych_storage::rows::{RowEvent, Rows};
 use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadTree};
 
@@ -275,47 +275,20 @@ impl MetadataRows<'_> {
     /// What the end of the file means: rows that are lost are rejected as one edit, since nobody
     /// knows how many they are.
     fn ending(&self, place: &Place) -> Option<Edit> {
-        let lost = |cause: String, row: Option<u64>, offset: u64| {
-            let at = Place { row, offset: Some(offset), ..place.clone() };
-            let kind = "cut_metadata";
-            Some(rejected(Fault { kind, cause, at, pair_id: None, native: None }))
-        };
-        let notice = |offset: u64, detail: String| {
-            let (kind, at) =
-                ("trailing_garbage".to_owned(), Place { offset: Some(offset), ..place.clone() });
-            let notices = self.reader.row_notices.lock();
-            let mut notices = notices.unwrap_or_else(PoisonError::into_inner);
-            notices.insert(Notice { kind, at, detail });
-        };
-        match self.rows.ending() {
-            None | Some(Ending::Clean) => None,
-            Some(Ending::TrailingGarbage { offset, bytes }) => {
-                notice(*offset, format!("{bytes} bytes behind the compressed text are no rows"));
+        match EndOfRows::of(self.rows.ending()?) {
+            EndOfRows::Whole => None,
+            EndOfRows::Behind { offset, detail } => {
+                let at = Place { offset: Some(offset), ..place.clone() };
+                let notices = self.reader.row_notices.lock();
+                let mut notices = notices.unwrap_or_else(PoisonError::into_inner);
+                notices.insert(Notice { kind: "trailing_garbage".to_owned(), at, detail });
                 None
             }
-            Some(Ending::TextAfterArray { offset }) => {
-                notice(*offset, "there is text behind the list, which was not read".to_owned());
-                None
+            EndOfRows::Lost { row, offset, cause } => {
+                let at = Place { row, offset: Some(offset), ..place.clone() };
+                let kind = "cut_metadata";
+                Some(rejected(Fault { kind, cause, at, pair_id: None, native: None }))
             }
-            Some(Ending::Cut { offset, unfinished_row }) => {
-                let cause = "the file ends inside its compressed text: this row and what follows \
-                             are lost";
-                lost(cause.to_owned(), *unfinished_row, *offset)
-            }
-            Some(Ending::Corrupt { offset, detail, unfinished_row }) => {
-                let cause =
-                    format!("the compressed text is damaged ({detail}): what follows is lost");
-                lost(cause, *unfinished_row, *offset)
-            }
-            Some(Ending::Unclosed { offset, unfinished_row }) => {
-                let cause = "the list has no end: what follows is lost";
-                lost(cause.to_owned(), *unfinished_row, *offset)
-            }
-            Some(Ending::MissingItem { offset }) => {
-                let cause = "nothing between two commas of the list: what follows was not read";
-                lost(cause.to_owned(), None, *offset)
-            }
-            Some(other) => lost(format!("{other:?}"), None, 0),
         }
     }
 }

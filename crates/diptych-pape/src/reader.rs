@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::archives::PictureFault;
 use diptych_format::{
-    Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection, SourceFile,
-    Tally,
+    Edit, Edits, EndOfRows, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection,
+    SourceFile, Tally,
 };
 use diptych_storage::rows::{Ending, RowEvent, Rows};
 use diptych_storage::text::printable;
@@ -325,44 +325,17 @@ impl PapeReader {
     /// What the end of a manifest means: rows that are lost are rejected as one edit, since
     /// nobody knows how many they are.
     fn ending(&self, editor: &Editor, ending: Option<&Ending>, place: &Place) -> Option<Edit> {
-        let lost = |cause: String, row: Option<u64>, offset: u64| {
-            let at = Place { row, offset: Some(offset), ..place.clone() };
-            Some(lost_rows(editor, at, cause))
-        };
-        let notice = |offset: u64, detail: String| {
-            let (kind, at) =
-                ("trailing_garbage".to_owned(), Place { offset: Some(offset), ..place.clone() });
-            self.notice([Notice { kind, at, detail }]);
-        };
-        match ending {
-            None | Some(Ending::Clean) => None,
-            Some(Ending::TrailingGarbage { offset, bytes }) => {
-                notice(*offset, format!("{bytes} bytes behind the compressed text are no rows"));
+        match EndOfRows::of(ending?) {
+            EndOfRows::Whole => None,
+            EndOfRows::Behind { offset, detail } => {
+                let at = Place { offset: Some(offset), ..place.clone() };
+                self.notice([Notice { kind: "trailing_garbage".to_owned(), at, detail }]);
                 None
             }
-            Some(Ending::TextAfterArray { offset }) => {
-                notice(*offset, "there is text behind the list, which was not read".to_owned());
-                None
+            EndOfRows::Lost { row, offset, cause } => {
+                let at = Place { row, offset: Some(offset), ..place.clone() };
+                Some(lost_rows(editor, at, cause))
             }
-            Some(Ending::Cut { offset, unfinished_row }) => {
-                let cause = "the file ends inside its compressed text: this row and what follows \
-                             are lost";
-                lost(cause.to_owned(), *unfinished_row, *offset)
-            }
-            Some(Ending::Corrupt { offset, detail, unfinished_row }) => {
-                let cause =
-                    format!("the compressed text is damaged ({detail}): what follows is lost");
-                lost(cause, *unfinished_row, *offset)
-            }
-            Some(Ending::Unclosed { offset, unfinished_row }) => {
-                let cause = "the list has no end: what follows is lost";
-                lost(cause.to_owned(), *unfinished_row, *offset)
-            }
-            Some(Ending::MissingItem { offset }) => {
-                let cause = "nothing between two commas of the list: what follows was not read";
-                lost(cause.to_owned(), None, *offset)
-            }
-            Some(other) => lost(other.to_string(), None, 0),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use diptych_format::writer::{Finished, StoredOnce};
+use diptych_format::writer::{Finished, SplitCount};
 use diptych_format::{Edit, Notice, Rejection};
+use diptych_schema::Split;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -225,13 +226,12 @@ impl Report {
     /// Takes what the writer says once it has finished.
     pub(crate) fn take(&mut self, finished: Finished) {
         self.notices.extend(finished.notices);
-        for (split, StoredOnce { files, bytes }) in finished.stored_once {
-            if let Some(split) = self.splits.get_mut(split.word()) {
-                split.files = split.files.saturating_sub(files);
-                split.bytes = split.bytes.saturating_sub(bytes);
-                self.output_bytes = self.output_bytes.saturating_sub(bytes);
-            }
-        }
+        let Some(splits) = finished.splits else { return };
+        let split = |(split, SplitCount { pairs, files, bytes }): (Split, SplitCount)| {
+            (split.word().to_owned(), SplitReport { pairs, files, bytes })
+        };
+        self.splits = splits.into_iter().map(split).collect();
+        self.output_bytes = self.splits.values().map(|split| split.bytes).sum();
     }
 
     /// Whether it is the report of these terms, whatever else they say of the way there.

@@ -266,16 +266,19 @@ impl<T: BufRead + Seek> UnitReader for T {}
 pub struct Finished {
     /// What is to be known of the output as a whole, in an order of the writer's own.
     pub notices: Vec<Notice>,
-    /// What several units wrote and the output holds once, by the split that it was counted in.
-    pub stored_once: BTreeMap<Split, StoredOnce>,
+    /// What the output holds, where that is settled only now: splits that pairs have by others,
+    /// files that several units wrote and the output holds once. Else the sum of the receipts.
+    pub splits: Option<BTreeMap<Split, SplitCount>>,
 }
 
-/// Files that several units wrote and the output holds once: what is too many in their receipts.
+/// What an output holds of a split.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StoredOnce {
-    /// Files.
+pub struct SplitCount {
+    /// Pairs.
+    pub pairs: u64,
+    /// Files that hold them.
     pub files: u64,
-    /// Their length in bytes.
+    /// The length of the files in bytes.
     pub bytes: u64,
 }
 

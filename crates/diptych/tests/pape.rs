@@ -3,6 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "tests state what they expect by panicking"
 )]
 
@@ -496,5 +497,73 @@ fn what_the_layout_has_no_place_for_comes_back() {
             pair.references.iter().map(each).collect::<Vec<_>>()
         };
         assert_eq!(names(is), names(&was));
+    }
+}
+
+/// Rows of PAPE whose files have names that are the same where case is folded, or are the same.
+fn same_names() -> Vec<EditPair> {
+    let of = |id: &str, source: &str, value: u8, target: &str| {
+        let path = |role: &str, name: &str| format!("COCO/e/{role}/{name}");
+        let row = json!({"image_id": id, "language": "en", "normal_prompt": "do", "abnormal_prompt": null,
+            "export_paths": {"source": path("source", source), "normal": path("normal", target)}});
+        let pair_id = format!("pape:COCO:e:{id}:en:normal");
+        EditPair {
+            subset: Some("COCO".to_owned()),
+            editor: Some("e".to_owned()),
+            group_id: Some(format!("pape:COCO:e:{id}:en")),
+            variant: Some("normal".to_owned()),
+            edit_type: Some("replace".to_owned()),
+            instruction: Some("do".to_owned()),
+            language: Some("en".to_owned()),
+            target: Some(grey(&path("normal", target), value + 100)),
+            labels: vec![label("image_id", id)],
+            native: Some(json!({ "row": row }).to_string()),
+            ..EditPair::new(pair_id, "pape".to_owned(), grey(&path("source", source), value))
+        }
+    };
+    vec![
+        of("1", "A.png", 1, "x.png"),
+        of("2", "a.png", 2, "y.png"),
+        of("3", "A.png", 1, "x.PNG"),
+        of("4", "A.png", 3, "z.png"),
+        of("5", "con.png", 4, "a b.png"),
+    ]
+}
+
+#[test]
+fn names_that_are_taken_are_told_apart_and_said() {
+    let scene = Scene::new();
+    let report = scene.convert(&Toy(same_names), &[]);
+    assert_eq!(
+        notices(&report, "renamed_file"),
+        ["3 files have another name, since theirs was taken"]
+    );
+    let names: Vec<_> = tree(&scene.out()).into_keys().collect();
+    let folded: BTreeSet<_> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    assert_eq!(folded.len(), names.len(), "{names:?}");
+    let sources = names.iter().filter(|name| name.starts_with("COCO/e/source/")).count();
+    assert_eq!(sources, 1 + 4, "the folder, A, a, the other A, and con under another name");
+    let rows = scene.rows("COCO/e");
+    let extra: Vec<_> = rows.iter().map(|row| row.get("extra").is_some()).collect();
+    assert_eq!(extra, [false, true, true, true, true]);
+    let (came_back, out) = (pairs(&scene.out(), &[]), scene.out());
+    for was in same_names() {
+        let is = &came_back[&was.pair_id];
+        for (was, is) in
+            [(Some(&was.source), Some(&is.source)), (was.target.as_ref(), is.target.as_ref())]
+        {
+            let (Address::Inline(wanted), Address::Range { offset: 0, .. }) =
+                (&was.unwrap().address, &is.unwrap().address)
+            else {
+                panic!("{:?}", is.unwrap().address)
+            };
+            let is_there = tree(&out).into_values().any(|bytes| bytes == *wanted);
+            assert!(is_there, "{}", was.unwrap().name);
+            assert_eq!(is.unwrap().address.length(), Some(wanted.len() as u64));
+        }
+        assert_eq!(
+            (&is.labels, &is.group_id, &is.variant),
+            (&was.labels, &was.group_id, &was.variant)
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::io::SeekFrom;
 
 use diptych_format::record::columns::{FileNames, TableWriter};
 use diptych_format::writer::{
-    FinishOutput, Finished, FinishedUnit, Provenance, SplitWord, UnitReader,
+    FinishOutput, Finished, FinishedUnit, Provenance, SplitCount, SplitWord, UnitReader,
 };
 use diptych_format::{FormatError, Notice, Place};
 use diptych_schema::Split;
@@ -140,7 +140,7 @@ struct End<'a> {
     names: HashMap<u128, (u64, u64)>,
     tables: BTreeMap<Split, TableWriter<StagedWrite>>,
     counts: Counts,
-    finished: Finished,
+    splits: BTreeMap<Split, SplitCount>,
     /// Files whose name was taken: how many, and the first.
     renamed: (u64, String),
     /// Pairs that got the split of a stricter one of their image.
@@ -160,7 +160,7 @@ impl<'a> End<'a> {
             names: HashMap::new(),
             tables: BTreeMap::new(),
             counts: Counts::default(),
-            finished: Finished::default(),
+            splits: BTreeMap::new(),
             renamed: (0, String::new()),
             moved: 0,
         }
@@ -303,7 +303,8 @@ impl<'a> End<'a> {
         // Names made of a pair's key are the pair's alone; of published ones two may be the same,
         // or become so where case is folded, and a photograph may be in several units.
         if own || role == Role::Source {
-            let identity = number_of(&stored.identity);
+            // The name in its own case: a file has one.
+            let identity = number_of(&format!("{}/{}", stored.name, stored.identity));
             let file = number_of(&format!("{unit}/{}", stored.file));
             loop {
                 let key = digest_of(&format!("{folder}/{}", name.to_ascii_lowercase()));
@@ -316,22 +317,27 @@ impl<'a> End<'a> {
                         if here == file {
                             return Ok(name);
                         }
-                        let once = self.finished.stored_once.entry(counted).or_default();
-                        once.files += 1;
-                        once.bytes += stored.bytes;
-                        break;
+                        // Another unit has written it as well.
+                        let path = path(&format!("{folder}/{name}"))?;
+                        output.place(unit, &stored.file, &path)?;
+                        return Ok(name);
                     }
                     Some(_) => {
                         if self.renamed.0 == 0 {
                             self.renamed.1 = format!("{folder}/{name}");
                         }
                         self.renamed.0 += 1;
-                        name = renamed(&name, of);
+                        // The same picture gets the same name again.
+                        let told = &stored.identity;
+                        name = renamed(&name, if told.is_empty() { of } else { told });
                     }
                 }
             }
         }
         output.place(unit, &stored.file, &path(&format!("{folder}/{name}"))?)?;
+        let count = self.splits.entry(counted).or_default();
+        count.files += 1;
+        count.bytes += stored.bytes;
         Ok(name)
     }
 
@@ -360,6 +366,7 @@ impl<'a> End<'a> {
             };
             let split = side.split.map_or(Split::Train, |split| split.0);
             self.counts.pair(split);
+            self.splits.entry(split).or_default().pairs += 1;
             let table = match self.tables.entry(split) {
                 Entry::Occupied(table) => table.into_mut(),
                 Entry::Vacant(place) => {
@@ -389,13 +396,14 @@ impl<'a> End<'a> {
         let not_finite = units.iter().filter_map(|unit| unit.files.fields.get(NOT_FINITE)).sum();
         let card = card::card(&self.counts, &name, not_finite, provenance);
         output.put(&path("README.md")?, card.as_bytes())?;
+        let mut notices = Vec::new();
         let mut notice = |kind: &str, file: &str, detail: String| {
             let at = Place {
                 source: "output".to_owned(),
                 file: Some(file.to_owned()),
                 ..Place::default()
             };
-            self.finished.notices.push(Notice { kind: kind.to_owned(), at, detail });
+            notices.push(Notice { kind: kind.to_owned(), at, detail });
         };
         if self.moved > 0 {
             let detail =
@@ -413,7 +421,7 @@ impl<'a> End<'a> {
                 notice("unpaired", MANIFEST, format!("{edits} edits: {why}"));
             }
         }
-        Ok(self.finished)
+        Ok(Finished { notices, splits: Some(self.splits) })
     }
 }
 

@@ -8,7 +8,7 @@ use diptych_format::{Atom, FormatError, Payload, Sample, UnitFiles, UnitWriter};
 use diptych_pixels::Bits;
 use diptych_pixels::mask::{DecodeLimits, Part};
 use diptych_pixels::run_length::encode;
-use diptych_schema::{EditPair, Edited, Split};
+use diptych_schema::{Address, EditPair, Edited, MaskPart, Picture, Split};
 use diptych_storage::output::{OutputError, StagedFile};
 use diptych_storage::{Limits, RelPath};
 use serde::Deserialize;
@@ -160,10 +160,12 @@ impl<'a> PapeUnit<'a> {
         let image_id = label.map(|label| label.value.clone());
         let published = published_name(&sample.pair, picture);
         let (name, identity, held, image_id) = match (published, image_id) {
-            (Some(name), Some(id)) => {
-                (name.to_owned(), picture.name.clone().unwrap_or_default(), None, id)
+            (Some(name), id) => {
+                // A row that does not say the id is in no split.
+                let identity = identity(&sample.pair.source);
+                (name.to_owned(), identity, None, id.unwrap_or_else(|| name.to_owned()))
             }
-            (_, image_id) => {
+            (None, image_id) => {
                 let (digest, held) = digest(&picture.payload)?;
                 let extension = picture.media_type.extension();
                 let name = source_file(image_id.as_deref(), &digest, extension);
@@ -189,21 +191,26 @@ impl<'a> PapeUnit<'a> {
         }
         let record = serde_json::value::to_raw_value(&record)
             .map_err(|source| FormatError::Json { what: "a record", source })?;
-        let mut stored = |picture: &WrittenPicture, suffix: &str| -> Result<Stored, FormatError> {
-            let published = published_name(pair, picture).filter(|_| suffix.is_empty());
+        let mut stored = |picture: &WrittenPicture, of: Option<&Picture>| {
+            let published = of.zip(published_name(pair, picture));
             let (name, identity) = match published {
-                Some(name) => (name.to_owned(), picture.name.clone().unwrap_or_default()),
-                None => {
-                    (format!("{key}{suffix}.{}", picture.media_type.extension()), String::new())
-                }
+                Some((of, name)) => (name.to_owned(), identity(of)),
+                None => (format!("{key}.{}", picture.media_type.extension()), String::new()),
             };
             self.store(&picture.payload, name, identity, published.is_some())
         };
-        let target = sample.target.as_ref().map(|target| stored(target, "")).transpose()?;
-        let mask = sample.mask.as_ref().map(|mask| stored(mask, "")).transpose()?;
-        let numbered = sample.references.iter().enumerate();
-        let references: Result<Vec<_>, _> =
-            numbered.map(|(i, picture)| stored(picture, &format!("-{i}"))).collect();
+        let target = sample.target.as_ref();
+        let target = target.map(|target| stored(target, pair.target.as_ref())).transpose()?;
+        let of_mask = pair.mask.as_ref().and_then(|mask| match mask.parts.as_slice() {
+            [MaskPart::Picture(picture)] => Some(picture),
+            _ => None,
+        });
+        let mask = sample.mask.as_ref().map(|mask| stored(mask, of_mask)).transpose()?;
+        let mut references = Vec::with_capacity(sample.references.len());
+        for (i, picture) in sample.references.iter().enumerate() {
+            let name = format!("{key}-{i}.{}", picture.media_type.extension());
+            references.push(self.store(&picture.payload, name, String::new(), false)?);
+        }
         let mask_runs = match (self.pairing, &sample.mask) {
             (Some(_), Some(mask)) => mask_runs(mask)?,
             _ => None,
@@ -222,7 +229,7 @@ impl<'a> PapeUnit<'a> {
                 .map(|mask| mask.origin.word().to_owned()),
             mask,
             mask_runs,
-            references: references?,
+            references,
             change: sample.change.clone(),
             is_abnormal: self.pairing.is_some_and(|pairing| pairing.is_abnormal(pair)),
         })
@@ -280,6 +287,16 @@ impl UnitWriter for PapeUnit<'_> {
 fn published_name<'a>(pair: &EditPair, picture: &'a WrittenPicture) -> Option<&'a str> {
     let name = picture.name.as_deref().filter(|_| pair.dataset == NAME)?;
     Some(base_name(name)).filter(|name| is_safe(name))
+}
+
+/// What tells the bytes of a picture from those of another of its name: where they lie.
+fn identity(picture: &Picture) -> String {
+    match &picture.address {
+        Address::Range { file, offset, length } => format!("{file}:{offset}:{length}"),
+        Address::Inline(bytes) => hex(&Sha256::digest(bytes), 16),
+        // Nothing is written of a picture that lies elsewhere.
+        Address::Cell { .. } | Address::Url { .. } => picture.name.clone(),
+    }
 }
 
 /// What is edited, where the pair says it.

@@ -222,6 +222,37 @@ pub(super) const WORKS: &[Work] = &[
         ],
     },
     Work {
+        name: "convert-imgedit-pape",
+        about: "ImgEdit in its pieces becomes the layout of PAPE, with its own masks turned round \
+                and on the pixels of their sources; the Python writes shards, which is less work.",
+        needs: IMGEDIT,
+        copies: true,
+        promises_memory: false,
+        contestants: &[
+            Contestant {
+                name: "diptych",
+                command: &[
+                    "{diptych}",
+                    "convert",
+                    "{data}",
+                    "--from",
+                    "imgedit",
+                    "--to",
+                    "pape",
+                    "--mask-from",
+                    "release",
+                    "--out",
+                    "{out}",
+                    "--jobs",
+                    "{jobs}",
+                    "--no-sync",
+                    "--quiet",
+                ],
+            },
+            JOIN_AND_UNPACK,
+        ],
+    },
+    Work {
         name: "index-imgedit",
         about: "ImgEdit in its pieces becomes a catalog; `tar t` lists its archives as if they \
                 were joined.",

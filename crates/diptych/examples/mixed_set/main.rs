@@ -1,8 +1,8 @@
 //! Writes a set of edits that is hard to read back, for readers that are not ours.
 //!
-//! `cargo run -p diptych --example mixed_set -- OUT` makes `OUT/wds`, through the engine and the
-//! WebDataset writer, and `OUT/truth.jsonl`, which says what a reader must find there. The truth
-//! is written first, as JSON by hand, and the pairs are made from it: what the writer makes of a
+//! `cargo run -p diptych --example mixed_set -- OUT` makes `OUT/wds` and `OUT/pape`, through the
+//! engine and the writers, and `OUT/truth.jsonl`, which says what a reader must find in the first;
+//! the second says itself what is in it. The truth is written first, as JSON by hand, and the pairs are made from it: what the writer makes of a
 //! pair is held against something that shares no code with it.
 //!
 //! A line of the truth is a pair, in the order of the output:
@@ -24,8 +24,8 @@ use diptych::format::Format;
 use diptych::schema::Split;
 use diptych::{Engine, Request, Silent, SourceRequest};
 
-/// What the engine knows here: a release that is no more than code, and the writer on trial.
-const FORMATS: &[&dyn Format] = &[&toy::Toy, diptych_webdataset::FORMAT];
+/// What the engine knows here: a release that is no more than code, and the writers on trial.
+const FORMATS: &[&dyn Format] = &[&toy::Toy, diptych_webdataset::FORMAT, diptych_pape::FORMAT];
 
 /// About seven plain pairs, or four of the others: several shards a split.
 const SHARD_BYTES: u64 = 28_000;
@@ -36,16 +36,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&release)?;
     fs::write(out.join("truth.jsonl"), truth()?)?;
 
-    let source = SourceRequest { path: release, from: Some("toy".to_owned()) };
-    let request = Request {
-        shard_size: SHARD_BYTES,
-        durable: false,
-        strict: true,
-        ..Request::new(vec![source], "webdataset", out.join("wds"))
-    };
-    let total = Engine::new(FORMATS).convert(&request, &Silent)?.report.total;
-    if total.written != total.read {
-        return Err(format!("{} of {} edits were written", total.written, total.read).into());
+    for (format, folder) in [("webdataset", "wds"), ("pape", "pape")] {
+        let source = SourceRequest { path: release.clone(), from: Some("toy".to_owned()) };
+        let request = Request {
+            shard_size: SHARD_BYTES,
+            durable: false,
+            strict: true,
+            ..Request::new(vec![source], format, out.join(folder))
+        };
+        let total = Engine::new(FORMATS).convert(&request, &Silent)?.report.total;
+        if total.written != total.read {
+            return Err(format!("{} of {} edits were written", total.written, total.read).into());
+        }
     }
     Ok(())
 }

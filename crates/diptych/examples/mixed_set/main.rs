@@ -2,8 +2,9 @@
 //!
 //! `cargo run -p diptych --example mixed_set -- OUT` makes `OUT/wds` and `OUT/pape`, through the
 //! engine and the writers, and `OUT/truth.jsonl`, which says what a reader must find in the first;
-//! the second says itself what is in it. The truth is written first, as JSON by hand, and the pairs are made from it: what the writer makes of a
-//! pair is held against something that shares no code with it.
+//! the second says itself what is in it. The truth is written first, as JSON by hand, and the pairs
+//! are made from it: what the writer makes of a pair is held against something that shares no code
+//! with it.
 //!
 //! A line of the truth is a pair, in the order of the output:
 //!

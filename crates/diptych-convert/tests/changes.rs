@@ -1,6 +1,10 @@
 //! Masks from what changed: which of several ways gives a pair its mask, and what is told of it.
 
-#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests state what they expect by panicking"
+)]
 
 mod support;
 

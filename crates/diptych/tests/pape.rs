@@ -70,7 +70,7 @@ fn lines(manifest: &[u8]) -> Vec<u8> {
 fn rows_of_pape_come_out_as_they_went_in() {
     let dir = tempfile::tempdir().unwrap();
     let (release, out) = (name("pape"), dir.path().join("out"));
-    let report = convert(&request(&[release.clone()], &out)).unwrap();
+    let report = convert(&request(std::slice::from_ref(&release), &out)).unwrap();
     assert_eq!(report.total.rejections(), 0);
     assert_eq!(report.total.written, report.total.read);
     let is_theirs = |name: &str| name.contains('/') && !name.starts_with("splits/");
@@ -87,7 +87,7 @@ fn rows_of_pape_come_out_as_they_went_in() {
     assert_eq!(written, found.keys().filter(pictures).count() as u64);
     // And once more, from what was written.
     let again = dir.path().join("again");
-    convert(&request(&[out.clone()], &again)).unwrap();
+    convert(&request(std::slice::from_ref(&out), &again)).unwrap();
     let (mut found, mut wanted) = (tree(&again), tree(&out));
     for tree in [&mut found, &mut wanted] {
         tree.retain(|name, _| is_theirs(name) || name.starts_with("metadata-"));

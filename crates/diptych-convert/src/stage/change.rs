@@ -6,7 +6,7 @@ use std::sync::Arc;
 use diptych_format::Payload;
 use diptych_format::writer::{Change, WrittenPicture};
 use diptych_pixels::decode::DecodeError;
-use diptych_pixels::{Bits, ChangeMask, Difference, DifferenceError, difference, overlap};
+use diptych_pixels::{Bits, ChangeMask, Difference, DifferenceError, Overlap, difference, overlap};
 use diptych_schema::{
     Address, Combine, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, MediaType, Picture,
 };
@@ -149,7 +149,7 @@ impl Stage<'_> {
             mask.parts.iter().zip(&held).map(|(part, bytes)| part_of(part, bytes)).collect();
         let released = Bits::from_parts(&parts, mask.edited, self.decode_limits());
         let released = released.map(|bits| bits.on_grid(changed.width(), changed.height()));
-        Ok(released.ok().and_then(|bits| overlap(&bits, changed).ok()).and_then(|o| o.iou()))
+        Ok(released.ok().and_then(|bits| overlap(&bits, changed).ok()).and_then(Overlap::iou))
     }
 }
 

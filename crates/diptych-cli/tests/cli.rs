@@ -227,6 +227,36 @@ fn the_grid_of_masks_is_part_of_what_was_asked_for() {
 }
 
 #[test]
+fn what_masks_are_made_from_is_asked_for_in_words_and_told() {
+    let (_dir, out) = place();
+    let convert = "convert GOOD --to webdataset --out OUT --no-sync";
+    for (wrong, said) in [
+        ("--mask-from released", "[possible values: release, run_length, difference]"),
+        ("--difference softness=1", "no parameter of a difference is called \"softness\""),
+        ("--difference aspect=wide", "aspect takes a number, not \"wide\""),
+        ("--difference aspect", "it is not NAME=VALUE"),
+    ] {
+        let ran = line(&format!("{convert} {wrong}"), &out);
+        assert_eq!(ran.code, Some(2), "{wrong}");
+        assert!(ran.stderr.contains(said), "{wrong}: {}", ran.stderr);
+    }
+    let asked = "--mask-from difference,release --difference aspect=0.03";
+    let ran = line(&format!("{convert} {asked}"), &out);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("\nmasks: "), "{ran:?}");
+    assert!(ran.stderr.contains("\npictures compared: "), "{ran:?}");
+    let report: Value =
+        serde_json::from_slice(&fs::read(out.join("report.json")).unwrap()).unwrap();
+    let options = &report["options"];
+    assert_eq!(options["mask_from"], json!({"inter-edit-train": ["difference", "release"]}));
+    assert_eq!(options["difference"], json!({"aspect": "0.03"}));
+    // A released mask alone is nothing to talk about.
+    let (_dir, out) = place();
+    let ran = line(convert, &out);
+    assert!(!ran.stderr.contains("masks: "), "{ran:?}");
+}
+
+#[test]
 fn help_has_examples() {
     for verb in ["inspect", "convert", "index", "plan", "run", "completions", "man"] {
         for help in ["--help", "-h"] {

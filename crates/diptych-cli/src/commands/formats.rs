@@ -74,7 +74,7 @@ fn details(about: &About) -> String {
             option.key,
             option.help,
             kind(option.kind),
-            option.default
+            if option.default.is_empty() { "none" } else { option.default }
         );
     }
     for loss in about.losses {

@@ -6,10 +6,12 @@
 //! - [`reader`]: a release opened as partitions of edits, each a pair or a rejection.
 //! - [`writer`]: atoms with their payloads in, whole files and a receipt out.
 //! - [`archives`]: what readers share: the files of a release and the pictures in them.
+//! - [`shards`]: files that are numbered in their names, of which not all need be there.
 //! - [`EndOfRows`]: what the end of a text of rows means.
 //! - [`rejection`]: edits that could not become a pair, and what was noticed beside that.
 //! - [`options`]: what a format lets its user choose, as data.
 //! - [`key`]: the one function that makes a file-name key from a `pair_id`.
+//! - [`foreign`]: pairs from rows that somebody else laid out.
 //! - [`record`]: the record that every output carries for a pair, and its declared features.
 //! - [`card`]: the card of an output.
 
@@ -17,11 +19,13 @@ pub mod archives;
 pub mod card;
 mod ending;
 pub mod error;
+pub mod foreign;
 pub mod key;
 pub mod options;
 pub mod reader;
 pub mod record;
 pub mod rejection;
+pub mod shards;
 pub mod writer;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Whether a tree is this release.
 
+use diptych_format::shards::ShardName;
 use diptych_format::{Confidence, Detection};
 use diptych_storage::rows::{RowEvent, Rows};
 use diptych_storage::text::printable;
@@ -7,7 +8,6 @@ use diptych_storage::{Limits, ReadTree};
 
 use crate::layout::metadata_candidates;
 use crate::manifest::{MANIFEST, manifest};
-use crate::shards::ShardName;
 
 /// Files of rows that are looked into.
 const FILES: usize = 16;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use diptych_format::shards::{Series, ShardName, series};
 use diptych_format::{Notice, Place};
 use diptych_schema::Split;
 use diptych_storage::{ReadTree, RelPath};
 
 use crate::manifest::{MANIFEST, Manifest, manifest};
-use crate::shards::{Series, ShardName, chosen, series};
+use crate::shards::chosen;
 
 /// Endings of metadata, the one to prefer first: the released one.
 const METADATA: [&str; 3] = [".jsonl.gz", ".jsonl", ".json"];

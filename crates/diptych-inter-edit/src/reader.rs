@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use diptych_format::shards::ShardName;
 use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::{
     Edit, Edits, EndOfRows, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection,
@@ -22,7 +23,7 @@ use crate::layout::{Layout, Metadata, Shards};
 use crate::manifest::{MANIFEST, Manifest};
 use crate::parts::{Found, parts};
 use crate::pictures::Pictures;
-use crate::shards::{ShardName, shard_holds};
+use crate::shards::shard_holds;
 use crate::wire::{self, BoundingBox, PictureName, Row, RowFault};
 
 pub(crate) struct InterEditReader {

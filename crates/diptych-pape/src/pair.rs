@@ -1,5 +1,6 @@
 //! A row and its pictures into pairs.
 
+use diptych_format::foreign::split_of;
 use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::record::{FoundPictures, Restored};
 use diptych_schema::text::language_of;
@@ -11,7 +12,7 @@ use crate::NAME;
 use crate::extra::Extra;
 use crate::layout::{Editor, Role, Side};
 use crate::pictures::Pictures;
-use crate::splits::{Said, Splits, split_of, strictness};
+use crate::splits::{Said, Splits, strictness};
 use crate::wire::{Prompt, Row};
 
 /// The row's language: what it says, else what its prompts are written in. `None` where it has

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use diptych_format::foreign::split_of;
 use diptych_format::{Facet, FormatError, Notice, Part, Published, Stated};
 use diptych_schema::Split;
 use diptych_storage::rows::RowEvent;
@@ -13,7 +14,6 @@ use crate::layout::{Editor, Side};
 use crate::overlap::iou;
 use crate::pair::{Called, files};
 use crate::reader::PapeReader;
-use crate::splits::split_of;
 use crate::wire;
 
 /// Rows of each subset, as the release's card counts them in the order of the subsets: it calls

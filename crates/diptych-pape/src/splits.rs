@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use diptych_format::foreign::split_of;
 use diptych_format::{Notice, Place};
 use diptych_schema::Split;
 use diptych_storage::{Limits, ReadTree, RelPath};
@@ -68,16 +69,6 @@ struct Member {
     written: Option<Box<str>>,
     /// Whether another split has it too.
     is_elsewhere: bool,
-}
-
-/// The split that a word means.
-pub(crate) fn split_of(word: &str) -> Option<Split> {
-    match word.to_ascii_lowercase().as_str() {
-        "training" => Some(Split::Train),
-        "valid" | "validation" | "dev" => Some(Split::Val),
-        "testing" => Some(Split::Test),
-        word => Split::from_word(word),
-    }
 }
 
 /// Splits by how much is lost where their images are trained on.

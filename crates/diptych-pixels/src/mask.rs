@@ -11,6 +11,7 @@
 //!
 //! Luminance is that of ITU-R 601 in whole numbers, rounded, of the high bytes where samples have
 //! 16 bits. With [`Edited::White`] 128 and above is edited, with [`Edited::Black`] what is below.
+//! With [`Edited::Painted`] it is what is full in all that is stored of it, and no brightness.
 //! Alpha and transparent colours say nothing about the edit here and are not looked at; nor are
 //! gamma and colour profiles, which a mask has no use for.
 

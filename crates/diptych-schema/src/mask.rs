@@ -12,6 +12,8 @@ vocabulary! {
         Black = "black",
         /// Every value but zero is edited.
         Nonzero = "nonzero",
+        /// Pure white is edited, and nothing else: it was painted over a photograph.
+        Painted = "painted",
     }
 }
 

@@ -1,6 +1,6 @@
 //! WebDataset shards: plain ustar archives in which the members of a sample stand together.
 //!
-//! What the real readers need, and how they fail in silence, decides the layout:
+//! What the real readers need, and how they fail in silence, decides the layout that is written:
 //!
 //! - names fit in the 100-byte field and are raw UTF-8 without extended headers, since the
 //!   mmap reader of `wids` knows nothing else;
@@ -10,39 +10,78 @@
 //!   them from the first five samples and drop what comes later;
 //! - what `wids` and Energon would make in a pass of their own over the finished shards is written
 //!   with them.
+//!
+//! What was written here is read back whole: the record says all of a pair. Of samples that others
+//! packed the fields are told by their names ([`diptych_format::foreign`]).
+//!
+//! - `names`, `groups`: names of members into samples. No I/O.
+//! - `layout`: which shards there are, and which there should be.
+//! - `look`, `detect`: whether a folder is such shards, and of whom.
+//! - `sample`, `reader`: samples into edits.
+//! - `parts`: how complete a copy is.
+//! - `writer`, `ustar`, `card`, `index`: shards, and what stands beside them.
 
 mod card;
+mod detect;
+mod groups;
 mod index;
+mod layout;
+mod look;
+mod names;
+mod parts;
+mod reader;
+mod sample;
 mod ustar;
 mod writer;
 
-use diptych_format::{About, Format, FormatError, MaskMeaning, Options, Writer};
+use diptych_format::foreign::MAP;
+use diptych_format::{
+    About, Detection, Fill, Format, FormatError, MaskMeaning, Options, Reader, ReaderInput, Writer,
+};
+use diptych_storage::ReadTree;
 
 /// The format.
 pub const FORMAT: &dyn Format = &WebDataset;
 
+/// The format's name, and the dataset's in pairs of samples that do not say it.
+const NAME: &str = "webdataset";
+
 struct WebDataset;
 
 const ABOUT: About = About {
-    name: "webdataset",
+    name: NAME,
     title: "WebDataset",
-    summary: "tar shards of samples, for webdataset, datasets and torch",
-    reads: false,
+    summary: "tar shards of samples, for webdataset, datasets and torch; those of others by the names of their fields",
+    reads: true,
     writes: true,
-    options: &[],
+    options: &[MAP],
     losses: &[
         "numbers that are not finite become null",
         "a mask is written in its one form: an 8-bit grey PNG, 255 = edited",
         "pictures of regions (not run lengths) are left out",
+        "of foreign samples members that are neither pictures nor JSON nor text, such as arrays, are left out",
     ],
-    fills: &[],
-    masks: MaskMeaning::None,
+    fills: FILLS,
+    // Whose masks they are is not known of all that is in one.
+    masks: MaskMeaning::Asked,
     published: &[],
 };
+
+const FILLS: &[Fill] = &[
+    Fill { column: "pair_id", from: "the record; of a foreign sample its shard and key, or what the map calls its id" },
+];
 
 impl Format for WebDataset {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    fn detect(&self, tree: &dyn ReadTree) -> Detection {
+        detect::detect(tree)
+    }
+
+    fn open_reader(&self, input: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
+        Ok(Box::new(reader::ShardReader::open(&input)?))
     }
 
     fn open_writer(&self, _: &Options) -> Result<Box<dyn Writer>, FormatError> {

@@ -58,7 +58,7 @@ impl Stage<'_> {
             made.map_err(|error| mask_fault(kind_of(&error), &with_sources(&error), mask))?;
         let NormalMask { png, size: (width, height), size_of_first, padded } = made;
         let payload = Payload::Bytes(Arc::from(png));
-        let name = pictures_of(mask).next().map(|picture| picture.name.clone());
+        let name = pictures_of(mask).next().and_then(name_of);
         let media_type = MediaType::Png;
         let picture = WrittenPicture { name, role: None, media_type, width, height, payload };
         let told = MaskTold { size_of_first, padded };
@@ -118,7 +118,7 @@ impl Stage<'_> {
             return Ok(None);
         }
         let payload = if small { Payload::Bytes(bytes) } else { payload };
-        let (name, media_type) = (Some(picture.name.clone()), MediaType::Png);
+        let (name, media_type) = (name_of(picture), MediaType::Png);
         let picture = WrittenPicture { name, role: None, media_type, width, height, payload };
         let told = MaskTold { size_of_first: (width, height), padded: 0 };
         Ok(Some(WrittenMask { picture, told, on_source: grid.is_some(), instead: None }))
@@ -144,6 +144,11 @@ pub(super) fn part_of<'a>(part: &MaskPart, bytes: &'a [u8]) -> Part<'a> {
             Part::RunLength { counts: bytes, size: (*width, *height) }
         }
     }
+}
+
+/// What the release calls a mask. One that is read from an output may have been in no release.
+fn name_of(picture: &Picture) -> Option<String> {
+    Some(picture.name.clone()).filter(|name| !name.is_empty())
 }
 
 /// The parts of a mask that are pictures.

@@ -13,6 +13,8 @@ use serde::Deserialize;
 /// What a record says of a picture.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RecordedPicture {
+    /// What it is called beside the record, where it stands there under a name of its own.
+    pub part: Option<String>,
     /// The path that the release gave it; `None` for a mask that was made of run lengths alone.
     pub name: Option<String>,
     /// Width in pixels.
@@ -168,8 +170,8 @@ struct SaidLabel {
     value: String,
 }
 
-/// Reads the record of a pair back: the inverse of [`Record`](super::Record). Further keys, such
-/// as the `part` of a picture, are passed over.
+/// Reads the record of a pair back: the inverse of [`Record`](super::Record). Further keys are
+/// passed over.
 ///
 /// # Errors
 /// [`RestoreError`] where it is no record.

@@ -109,8 +109,8 @@ impl Reading {
                 let (colours, _) = palette.as_chunks::<3>();
                 Samples::small(bits, colours.len(), |index| match edited {
                     Edited::Nonzero => Some(index != 0),
-                    Edited::White | Edited::Black => {
-                        let level = luminance(*colours.get(usize::from(index))?);
+                    Edited::White | Edited::Black | Edited::Painted => {
+                        let level = shade(edited, *colours.get(usize::from(index))?);
                         Some(says(edited, level))
                     }
                 })
@@ -158,19 +158,23 @@ impl Reading {
         Ok(())
     }
 
-    /// The brightness of a pixel, or for [`Edited::Nonzero`] a number that is zero where all of
-    /// it is.
+    /// The brightness of a pixel, for [`Edited::Nonzero`] a number that is zero where all of it is,
+    /// and for [`Edited::Painted`] one that is full where all of it is.
     fn level(&self, pixel: &[u8], wide: usize, colours: bool) -> u8 {
         let byte = |at: usize| pixel.get(at).copied().unwrap_or_default();
         let nonzero = self.edited == Edited::Nonzero;
         let sample = |index: usize| {
             let high = byte(index * wide);
-            if nonzero && wide == 2 { high | byte(index * wide + 1) } else { high }
+            match self.edited {
+                Edited::Nonzero if wide == 2 => high | byte(index * wide + 1),
+                Edited::Painted if wide == 2 => high & byte(index * wide + 1),
+                _ => high,
+            }
         };
         match (colours, nonzero) {
             (false, _) => sample(0),
             (true, true) => sample(0) | sample(1) | sample(2),
-            (true, false) => luminance([sample(0), sample(1), sample(2)]),
+            (true, false) => shade(self.edited, [sample(0), sample(1), sample(2)]),
         }
     }
 }
@@ -191,6 +195,16 @@ fn says(edited: Edited, level: u8) -> bool {
         Edited::White => level >= BRIGHT,
         Edited::Black => level < BRIGHT,
         Edited::Nonzero => level != 0,
+        Edited::Painted => level == u8::MAX,
+    }
+}
+
+/// What is asked of a colour: how bright it is, or whether it is full in all of its parts.
+fn shade(edited: Edited, colour: [u8; 3]) -> u8 {
+    match edited {
+        // A very bright colour would be rounded to white.
+        Edited::Painted => colour.into_iter().fold(u8::MAX, |all, part| all & part),
+        _ => luminance(colour),
     }
 }
 
@@ -201,6 +215,7 @@ fn mark_grey(line: &mut [u8], row: &[u8], edited: Edited) {
         Edited::White => mark_where(line, row, |level| says(Edited::White, level)),
         Edited::Black => mark_where(line, row, |level| says(Edited::Black, level)),
         Edited::Nonzero => mark_where(line, row, |level| says(Edited::Nonzero, level)),
+        Edited::Painted => mark_where(line, row, |level| says(Edited::Painted, level)),
     }
 }
 

@@ -77,10 +77,24 @@ fn a_palette_is_looked_up_for_brightness_and_not_for_zero() {
     assert_eq!(all_ways(&one), ["#.#", ".#.", ".#."]);
 }
 
+/// A photograph is nearly white in places, and what is painted over it is white.
+#[test]
+fn what_is_painted_is_pure_white_alone() {
+    let of = |part: &[u8]| marks(&[part], Edited::Painted);
+    assert_eq!(of(&grey(&[0, 128, 254, 255])), "...#");
+    let colours = [[255, 255, 255], [255, 255, 254], [254, 255, 255], [0, 0, 0]].concat();
+    assert_eq!(of(&png((4, 1), Rgb, Eight, &colours)), "#...");
+    let samples = [0xFFFF, 0xFFFE, 0xFEFF_u16].map(|v| [v.to_be_bytes(); 3].concat()).concat();
+    assert_eq!(of(&png((3, 1), Rgb, Sixteen, &samples)), "#..");
+    let palette = [[255, 255, 254], [255, 255, 255]].concat();
+    assert_eq!(of(&with_palette((2, 1), Indexed, Eight, &[0, 1], &palette)), ".#");
+    assert_eq!(of(&png((8, 1), Grayscale, One, &[0b0110_0001])), ".##....#");
+}
+
 #[test]
 fn an_index_beyond_the_palette_is_an_error_where_colours_count() {
     let part = with_palette((3, 1), Indexed, Eight, &[0, 2, 255], &[0, 0, 0, 255, 255, 255]);
-    for edited in [Edited::White, Edited::Black] {
+    for edited in [Edited::White, Edited::Black, Edited::Painted] {
         let error = normalise(&[&grey(&[0, 0, 0]), &part], edited, LIMITS).unwrap_err();
         assert!(matches!(error, MaskError::PaletteIndex { part: 1, index: 2, entries: 2 }));
     }

@@ -157,7 +157,7 @@ pub const RECORDS: &[RecordAbout] = &[
             column("combine", "how they make one mask: `union`"),
             column(
                 "edited",
-                "which value means edited: `white` (128 and above of 255), `black` (below 128) or `nonzero`",
+                "which value means edited: `white` (128 and above of 255), `black` (below 128), `nonzero`, or `painted` (pure white alone)",
             ),
             column("grid", "whose pixels it has: those of `source`, of `target`, or `other`"),
             column(

@@ -159,6 +159,17 @@ impl<N: Copy> TarIndex<N> {
         self.slots.iter().filter(|slot| !slot.is_replaced).map(|slot| self.entry(slot))
     }
 
+    /// All members in the order of the archive, also those whose name a later one has.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = Entry<'_, N>> {
+        self.slots.iter().map(|slot| self.entry(slot))
+    }
+
+    /// The member at a place of [`TarIndex::all`].
+    #[must_use]
+    pub fn at(&self, place: usize) -> Option<Entry<'_, N>> {
+        self.slots.get(place).map(|slot| self.entry(slot))
+    }
+
     /// How many members there are, those of one name counted once.
     #[must_use]
     pub fn len(&self) -> usize {

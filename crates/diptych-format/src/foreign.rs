@@ -1,0 +1,258 @@
+//! Pairs from rows that somebody else laid out: fields by a small map from columns to names.
+//!
+//! A row is fields of text and numbers (a JSON object) and pictures that have names. A
+//! [`ColumnMap`] says which name is which column of a pair. It comes from an option's text
+//! ([`ColumnMap::parse`]), or it is one of the layouts that are known ([`known`]), which are told
+//! by the names of the fields together with what the fields hold: `edited_prompt` is text in one
+//! set and a picture in another, so a name alone says nothing.
+//!
+//! What no column is made of is lost all the same: it stays in `native`, as it was.
+
+pub mod known;
+mod row;
+
+use diptych_schema::{Edited, Split, vocabulary};
+use diptych_storage::text::printable;
+
+use crate::options::{OptionKind, OptionSpec};
+pub use row::{ForeignRow, Roles, RowFault};
+
+vocabulary! {
+    /// What a field is taken for. Several fields may be given for one column: of those the first
+    /// that is there counts, but for references and variants, of which all do.
+    pub Column {
+        /// What tells the row from all others of the dataset.
+        Id = "id",
+        /// The picture before. Of a list of pictures the first; the others are references.
+        Source = "source",
+        /// A further input picture: by this name, and by this name with a number behind it.
+        Reference = "reference",
+        /// The picture after.
+        Target = "target",
+        /// The mask: bright is edited.
+        Mask = "mask",
+        /// The mask: dark is edited.
+        BlackMask = "mask_black",
+        /// The mask: what is not zero is edited.
+        NonzeroMask = "mask_nonzero",
+        /// The mask: painted in pure white over a photograph.
+        PaintedMask = "mask_painted",
+        /// What was asked for. Of a list of texts the first; the others are variants.
+        Instruction = "instruction",
+        /// Further wordings of it.
+        Variant = "variant",
+        /// What leads from the picture after to the one before: makes a pair of its own.
+        Inverse = "inverse",
+        /// The language of the instruction.
+        Language = "language",
+        /// A description of the picture before.
+        SourceCaption = "source_caption",
+        /// A description of the picture after.
+        TargetCaption = "target_caption",
+        /// The kind of edit.
+        EditType = "edit_type",
+        /// The model that made the edit.
+        Editor = "editor",
+        /// What the pair is for.
+        Split = "split",
+        /// The conversation that the pair belongs to.
+        Session = "session",
+        /// The pair's place in it, from 0.
+        Turn = "turn",
+        /// The pair's place in it, from 1.
+        TurnFrom1 = "turn_from_1",
+    }
+}
+
+impl Column {
+    /// Which value of a mask in this column means "edited"; `None` where it holds no mask.
+    #[must_use]
+    pub fn edited(self) -> Option<Edited> {
+        match self {
+            Self::Mask => Some(Edited::White),
+            Self::BlackMask => Some(Edited::Black),
+            Self::NonzeroMask => Some(Edited::Nonzero),
+            Self::PaintedMask => Some(Edited::Painted),
+            _ => None,
+        }
+    }
+
+    /// Whether it is made of a picture.
+    #[must_use]
+    pub fn is_picture(self) -> bool {
+        matches!(self, Self::Source | Self::Reference | Self::Target) || self.edited().is_some()
+    }
+}
+
+/// The option of a format that reads foreign rows.
+pub const MAP: OptionSpec = OptionSpec {
+    key: "map",
+    kind: OptionKind::Text,
+    default: "",
+    help: "what the fields of a foreign release are, as `COLUMN:NAME,...`, or the name of a \
+           known layout; told by the fields where it is not given",
+};
+
+/// Which fields of a row are which columns of a pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnMap {
+    /// The dataset's name in pairs and their ids, where it is known; else it is the format's.
+    pub dataset: Option<String>,
+    /// Columns and the fields that are taken for them.
+    pub fields: Vec<(Column, String)>,
+    /// Words of edit types that the shared vocabulary has another word for.
+    pub edit_types: &'static [(&'static str, &'static str)],
+}
+
+/// Why a map cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MapError {
+    /// A part of it is no assignment, and the whole no name of a known layout.
+    #[error("`{}` is neither COLUMN:NAME nor a known layout ({known})", printable(found.as_bytes()))]
+    Form {
+        /// The part.
+        found: String,
+        /// The names of layouts that are known.
+        known: String,
+    },
+    /// There is no such column.
+    #[error("there is no column `{}` to map to: there are {known}", printable(found.as_bytes()))]
+    Column {
+        /// What was given for one.
+        found: String,
+        /// The columns that there are.
+        known: String,
+    },
+    /// A picture without which there is no pair is not named.
+    #[error("it names no field for {missing}")]
+    Missing {
+        /// The column.
+        missing: Column,
+    },
+}
+
+impl ColumnMap {
+    /// Reads `COLUMN:NAME,COLUMN:NAME,...`, or the name of a known layout.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn parse(text: &str) -> Result<Self, MapError> {
+        let words = |words: Vec<&str>| words.join(", ");
+        if let Some(known) = known::ALL.iter().find(|known| known.dataset == Some(text)) {
+            return Ok(known.map());
+        }
+        let mut fields = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let assigned = part.split_once(':');
+            let (column, name) = assigned
+                .map(|(column, name)| (column.trim(), name.trim()))
+                .filter(|(column, name)| !column.is_empty() && !name.is_empty())
+                .ok_or_else(|| MapError::Form {
+                    found: part.to_owned(),
+                    known: words(known::ALL.iter().filter_map(|known| known.dataset).collect()),
+                })?;
+            let column = Column::from_word(column).ok_or_else(|| MapError::Column {
+                found: column.to_owned(),
+                known: words(Column::ALL.iter().map(|column| column.word()).collect()),
+            })?;
+            fields.push((column, name.to_owned()));
+        }
+        let map = Self { dataset: None, fields, edit_types: &[] };
+        for needed in [Column::Source, Column::Target] {
+            if map.names(needed).next().is_none() {
+                return Err(MapError::Missing { missing: needed });
+            }
+        }
+        Ok(map)
+    }
+
+    /// The fields that are taken for a column.
+    pub fn names(&self, column: Column) -> impl Iterator<Item = &str> {
+        self.fields.iter().filter(move |(of, _)| *of == column).map(|(_, name)| name.as_str())
+    }
+
+    /// Whether a picture of this name is taken for something.
+    #[must_use]
+    pub fn takes_picture(&self, name: &str) -> bool {
+        self.fields.iter().any(|(column, of)| {
+            let rest = name.strip_prefix(of.as_str());
+            match column {
+                Column::Reference => {
+                    rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+                }
+                column => column.is_picture() && rest == Some(""),
+            }
+        })
+    }
+}
+
+/// The split that a release's word for one means.
+#[must_use]
+pub fn split_of(word: &str) -> Option<Split> {
+    match word.to_ascii_lowercase().as_str() {
+        "training" => Some(Split::Train),
+        "valid" | "validation" | "dev" => Some(Split::Val),
+        "testing" => Some(Split::Test),
+        word => Split::from_word(word),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_is_read_from_text() {
+        let text = "source:input_image, target:edited_image,instruction:edit_prompt,mask_black:m";
+        let map = ColumnMap::parse(text).unwrap();
+        let fields: Vec<_> = map.fields.iter().map(|(c, name)| (*c, name.as_str())).collect();
+        assert_eq!(
+            fields,
+            [
+                (Column::Source, "input_image"),
+                (Column::Target, "edited_image"),
+                (Column::Instruction, "edit_prompt"),
+                (Column::BlackMask, "m"),
+            ]
+        );
+        assert_eq!(map.dataset, None);
+        // Only the first colon divides.
+        let map = ColumnMap::parse("source:a:b,target:c").unwrap();
+        assert_eq!(map.names(Column::Source).collect::<Vec<_>>(), ["a:b"]);
+        let known = ColumnMap::parse("magicbrush").unwrap();
+        assert_eq!(known.dataset.as_deref(), Some("magicbrush"));
+    }
+
+    #[test]
+    fn what_is_no_map_says_why() {
+        let message = |text| ColumnMap::parse(text).unwrap_err().to_string();
+        assert!(message("magicbrsh").starts_with("`magicbrsh` is neither COLUMN:NAME nor a known"));
+        assert!(message("source:a,,target:b").starts_with("`` is neither"));
+        assert!(message("source:").starts_with("`source:` is neither"));
+        let wrong = message("sources:a");
+        assert!(wrong.starts_with("there is no column `sources` to map to: there are id, source"));
+        assert_eq!(message("source:a,instruction:b"), "it names no field for target");
+        assert_eq!(message("target:a"), "it names no field for source");
+    }
+
+    #[test]
+    fn pictures_are_taken_by_their_names() {
+        let map = ColumnMap::parse("source:a,target:b,reference:r,mask:m,instruction:t").unwrap();
+        for name in ["a", "b", "m", "r", "r0", "r12"] {
+            assert!(map.takes_picture(name), "{name}");
+        }
+        for name in ["t", "a0", "rx", "", "r1x"] {
+            assert!(!map.takes_picture(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn splits_go_by_many_words() {
+        assert_eq!(split_of("dev"), Some(Split::Val));
+        assert_eq!(split_of("Validation"), Some(Split::Val));
+        assert_eq!(split_of("TRAIN"), Some(Split::Train));
+        assert_eq!(split_of("testing"), Some(Split::Test));
+        assert_eq!(split_of("RegionBase"), None);
+    }
+}

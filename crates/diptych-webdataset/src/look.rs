@@ -1,0 +1,128 @@
+//! A first look at a release: whose samples it has, and what their fields are.
+
+use diptych_format::foreign::known::{Known, Shape, Shapes, known};
+use diptych_format::record::restore;
+use diptych_storage::tar::{MemberKind, Walk};
+use diptych_storage::{Limits, ReadAt, ReadTree, RelPath};
+use serde_json::{Map, Value};
+
+use crate::layout::shard_paths;
+use crate::names::{Kind, key_length, kind_of, longer_keys, part};
+
+/// Shards that are looked into: the first may be damaged.
+const SHARDS: usize = 4;
+
+/// Members of each that are looked at.
+const MEMBERS: usize = 64;
+
+/// What was seen.
+#[derive(Default)]
+pub(crate) struct Look {
+    /// A shard whose samples have the record that this program writes.
+    pub(crate) ours: Option<RelPath>,
+    /// Fields of the samples, and what they hold.
+    pub(crate) shapes: Shapes,
+    /// A shard with a sample of two pictures or more, or of a picture and JSON.
+    pub(crate) samples: Option<RelPath>,
+}
+
+impl Look {
+    /// Looks into the first shards of a tree. What cannot be read shows nothing.
+    pub(crate) fn at(tree: &dyn ReadTree) -> Self {
+        let mut look = Self::default();
+        for path in shard_paths(tree).take(SHARDS) {
+            if let Ok(file) = tree.open(path) {
+                look.shard(path, file.as_ref());
+            }
+            if look.ours.is_some() {
+                break;
+            }
+        }
+        look
+    }
+
+    /// The layout that it is known to be of.
+    pub(crate) fn known(&self) -> Option<&'static Known> {
+        known(&self.shapes)
+    }
+
+    /// The names of fields that are pictures, and of others.
+    pub(crate) fn names(&self) -> (Vec<&str>, Vec<&str>) {
+        let all = self.shapes.iter().map(|(name, shape)| (name.as_str(), *shape));
+        let (pictures, others): (Vec<_>, Vec<_>) =
+            all.partition(|(_, shape)| *shape == Shape::Picture);
+        let names = |of: Vec<(_, _)>| of.into_iter().map(|(name, _)| name).collect();
+        (names(pictures), names(others))
+    }
+
+    fn shard(&mut self, path: &RelPath, file: &dyn ReadAt) {
+        let mut walk = Walk::new(file, &Limits::DEFAULT);
+        let (mut of_key, mut pictures, mut records): (Vec<u8>, _, _) = (Vec::new(), 0, 0);
+        for _ in 0..MEMBERS {
+            let Ok(Some(member)) = walk.next_member() else { break };
+            let name = member.name;
+            let (MemberKind::File, Some(key)) = (member.kind, key_length(name)) else { continue };
+            if name.get(..key) != Some(of_key.as_slice()) {
+                of_key = name.get(..key).unwrap_or_default().to_vec();
+                (pictures, records) = (0, 0);
+            }
+            let whole = part(name, key);
+            let (kind, field) = kind_of(&whole);
+            match kind {
+                Kind::Picture => {
+                    pictures += 1;
+                    self.see(field, Shape::Picture);
+                    // What a key with dots would leave of it.
+                    for longer in longer_keys(name, key) {
+                        let part = part(name, longer);
+                        self.see(kind_of(&part).1, Shape::Picture);
+                    }
+                }
+                Kind::Text => self.see(field, Shape::Text),
+                Kind::Record | Kind::Json => {
+                    records += 1;
+                    let bytes = json_bytes(file, member.offset, member.length);
+                    self.json(path, kind, field, bytes.as_deref().unwrap_or_default());
+                }
+                Kind::Other => {}
+            }
+            if pictures > 1 || (pictures > 0 && records > 0) {
+                self.samples.get_or_insert_with(|| path.clone());
+            }
+        }
+    }
+
+    fn json(&mut self, path: &RelPath, kind: Kind, field: &str, text: &str) {
+        if kind == Kind::Json {
+            if let Ok(value) = serde_json::from_str(text) {
+                self.see(field, Shape::of(&value));
+            }
+            return;
+        }
+        if restore(text).is_ok() {
+            self.ours.get_or_insert_with(|| path.clone());
+            return;
+        }
+        let fields: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+        for (name, value) in &fields {
+            self.see(name, Shape::of(value));
+        }
+    }
+
+    /// Enters a field. One that is sometimes null is what it is otherwise, and a picture is no
+    /// text because a text has its name.
+    fn see(&mut self, name: &str, shape: Shape) {
+        let known = self.shapes.entry(name.to_owned()).or_insert(shape);
+        if *known == Shape::Nothing || shape == Shape::Picture {
+            *known = shape;
+        }
+    }
+}
+
+/// The bytes of a member that is no longer than a row may be.
+fn json_bytes(file: &dyn ReadAt, offset: u64, length: u64) -> Option<String> {
+    let length = usize::try_from(length).ok().filter(|of| *of <= Limits::DEFAULT.row_bytes)?;
+    let mut bytes = vec![0; length];
+    file.read_exact_at(offset, &mut bytes).ok()?;
+    String::from_utf8(bytes).ok()
+}

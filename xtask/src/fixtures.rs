@@ -17,12 +17,15 @@ mod inter_edit_bad;
 mod inter_edit_samples;
 mod jpeg;
 mod noise;
+mod outputs;
 mod pape;
 mod pape_bad;
 mod readme;
 mod row;
 mod run_length;
 mod table;
+mod webdataset;
+mod webdataset_bad;
 pub(crate) mod write;
 
 use std::collections::BTreeMap;
@@ -41,10 +44,12 @@ const OWNED: &[&str] = &[
     "imgedit-recap/",
     "inter-edit-train/",
     "pape/",
+    "webdataset/",
     "bad/imgedit/",
     "bad/imgedit-bench/",
     "bad/inter-edit-train/",
     "bad/pape/",
+    "bad/webdataset/",
 ];
 
 /// Writes the fixtures, or with `check` fails if they are not up to date. Says what was done.
@@ -68,6 +73,7 @@ fn make() -> anyhow::Result<Tree> {
         ("imgedit", imgedit_bad::cases()?),
         ("imgedit-bench", imgedit_bench::cases()?),
         ("pape", pape_bad::cases()?),
+        ("webdataset", webdataset_bad::cases()?),
     ];
     // Git must not change line ends here: the bytes are what is tested.
     tree.insert(".gitattributes".to_owned(), b"* -text\n".to_vec());
@@ -77,6 +83,7 @@ fn make() -> anyhow::Result<Tree> {
     put(&mut tree, "imgedit-recap", imgedit::recaptions()?);
     put(&mut tree, "imgedit-bench", imgedit_bench::release()?);
     put(&mut tree, "pape", pape::release()?);
+    put(&mut tree, "webdataset", webdataset::release()?);
     for (format, cases) in bad {
         for case in cases {
             put(&mut tree, &format!("bad/{format}/{}", case.name), case.files);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use diptych_format::shards::ShardName;
 use diptych_format::archives::{NotFound, PictureFault};
+use diptych_format::shards::ShardName;
 use diptych_format::{
     Edit, Edits, EndOfRows, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection,
     SourceFile, Tally,

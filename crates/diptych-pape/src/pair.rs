@@ -1,7 +1,7 @@
 //! A row and its pictures into pairs.
 
-use diptych_format::foreign::split_of;
 use diptych_format::archives::{NotFound, PictureFault};
+use diptych_format::foreign::split_of;
 use diptych_format::record::{FoundPictures, Restored};
 use diptych_schema::text::language_of;
 use diptych_schema::{Combine, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Score};

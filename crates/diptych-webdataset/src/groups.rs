@@ -112,7 +112,8 @@ impl Groups {
                 told.passed_over.add(entry.name);
                 continue;
             };
-            let is_dotted = |key: &usize| entry.name.get(..*key).is_some_and(|k| dotted.contains(k));
+            let is_dotted =
+                |key: &usize| entry.name.get(..*key).is_some_and(|k| dotted.contains(k));
             let key = longer_keys(entry.name, short).filter(is_dotted).last().unwrap_or(short);
             let name = entry.name.get(..key).unwrap_or_default();
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);

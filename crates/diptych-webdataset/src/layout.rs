@@ -84,10 +84,12 @@ impl Layout {
                 stated: series.example.count.into(),
                 missing: (!missing.is_empty()).then(|| series.missing_names(&missing)),
             });
-            shards.extend(missing.into_iter().map(|index| Shard {
-                path: series.example.sibling(index),
-                state: State::Missing,
-            }));
+            shards.extend(
+                missing.into_iter().map(|index| Shard {
+                    path: series.example.sibling(index),
+                    state: State::Missing,
+                }),
+            );
         }
         shards.sort_by(|a, b| a.path.cmp(&b.path));
         Self { shards, files, counted }

@@ -68,7 +68,67 @@ const ABOUT: About = About {
 };
 
 const FILLS: &[Fill] = &[
-    Fill { column: "pair_id", from: "the record; of a foreign sample its shard and key, or what the map calls its id" },
+    Fill {
+        column: "pair_id",
+        from: "the record; of a foreign sample its shard and key, or what the map calls its id",
+    },
+    Fill {
+        column: "dataset",
+        from: "the record; of a foreign sample that of the known layout, else `webdataset`",
+    },
+    Fill { column: "subset", from: "the record; of a foreign sample a split's word that is none" },
+    Fill {
+        column: "split",
+        from: "the record; of a foreign sample its `split`, else the name of its shard",
+    },
+    Fill { column: "session_id", from: "the record; of a foreign sample its session" },
+    Fill { column: "turn", from: "the record; of a foreign sample its place in the session" },
+    Fill { column: "base", from: "the record; of a foreign sample the turn before" },
+    Fill { column: "premise", from: "the record" },
+    Fill { column: "group_id", from: "the record" },
+    Fill { column: "variant", from: "the record" },
+    Fill {
+        column: "inverse_of",
+        from: "the record; of a foreign pair that the inverse instruction makes, the other",
+    },
+    Fill {
+        column: "edit_type",
+        from: "the record; of a foreign sample its kind of edit, by the shared word where that is known",
+    },
+    Fill { column: "edit_type_native", from: "the record; of a foreign sample its kind of edit" },
+    Fill { column: "instruction", from: "the record; of a foreign sample its first wording" },
+    Fill {
+        column: "language",
+        from: "the record; of a foreign sample its `language`, else `zh` for text with Han characters",
+    },
+    Fill {
+        column: "instructions",
+        from: "the record; of a foreign sample all wordings where there are several",
+    },
+    Fill { column: "captions", from: "the record; of a foreign sample its descriptions" },
+    Fill { column: "editor", from: "the record; of a foreign sample its editor" },
+    Fill {
+        column: "source",
+        from: "the member `source`; of a foreign sample what the map calls so, as all pictures",
+    },
+    Fill { column: "references", from: "the members `reference0`, `reference1` and so on" },
+    Fill { column: "target", from: "the member `target`" },
+    Fill {
+        column: "mask",
+        from: "the member `mask`, white is edited; of a foreign sample as the map says, on the source's grid, held against the sizes",
+    },
+    Fill { column: "box", from: "the record" },
+    Fill { column: "regions", from: "the record" },
+    Fill { column: "scores", from: "the record" },
+    Fill {
+        column: "labels",
+        from: "the record; of a foreign sample a split's word that is none (`split_native`), and `instruction_empty`",
+    },
+    Fill { column: "licence", from: "the record" },
+    Fill {
+        column: "native",
+        from: "the record; of a foreign sample its JSON, and its texts by their parts",
+    },
 ];
 
 impl Format for WebDataset {

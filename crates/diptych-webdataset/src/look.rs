@@ -21,7 +21,9 @@ pub(crate) struct Look {
     /// A shard whose samples have the record that this program writes.
     pub(crate) ours: Option<RelPath>,
     /// Fields of the samples, and what they hold.
-    pub(crate) shapes: Shapes,
+    shapes: Shapes,
+    /// Pictures as they are called if dots in front of their names belong to keys.
+    behind_dots: Shapes,
     /// A shard with a sample of two pictures or more, or of a picture and JSON.
     pub(crate) samples: Option<RelPath>,
 }
@@ -43,7 +45,11 @@ impl Look {
 
     /// The layout that it is known to be of.
     pub(crate) fn known(&self) -> Option<&'static Known> {
-        known(&self.shapes)
+        known(&self.shapes).or_else(|| {
+            let mut shapes = self.behind_dots.clone();
+            shapes.extend(self.shapes.iter().map(|(name, shape)| (name.clone(), *shape)));
+            known(&shapes)
+        })
     }
 
     /// The names of fields that are pictures, and of others.
@@ -72,10 +78,10 @@ impl Look {
                 Kind::Picture => {
                     pictures += 1;
                     self.see(field, Shape::Picture);
-                    // What a key with dots would leave of it.
                     for longer in longer_keys(name, key) {
                         let part = part(name, longer);
-                        self.see(kind_of(&part).1, Shape::Picture);
+                        let field = kind_of(&part).1.to_owned();
+                        self.behind_dots.insert(field, Shape::Picture);
                     }
                 }
                 Kind::Text => self.see(field, Shape::Text),

@@ -9,8 +9,8 @@ use diptych_format::{FormatError, Place};
 use diptych_schema::{EditPair, Picture};
 use diptych_storage::ReadAt;
 use diptych_storage::text::printable;
-use serde_json::value::RawValue;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::groups::{Group, Member};
 use crate::layout::Shard;
@@ -141,7 +141,11 @@ impl<'a> Sample<'a> {
     }
 
     /// The text of a member.
-    fn text(&self, shelf: &Shelf<'_>, member: &Member) -> Result<Result<String, Loss>, FormatError> {
+    fn text(
+        &self,
+        shelf: &Shelf<'_>,
+        member: &Member,
+    ) -> Result<Result<String, Loss>, FormatError> {
         let Some(entry) = shelf.index.at(member.place) else { return Ok(Ok(String::new())) };
         let limit = self.reader.limits.row_bytes.saturating_mul(RECORD_IN_ROWS);
         let loss = |kind: &str, cause: String| {

@@ -380,10 +380,7 @@ mod tests {
             ),
             (Some("x2edit"), &[("1.0", Picture), ("2", Picture), ("instruction", Text)]),
             // What diffusers' scripts expect, and an AnyEdit in which names mislead.
-            (
-                None,
-                &[("input_image", Picture), ("edited_image", Picture), ("edit_prompt", Text)],
-            ),
+            (None, &[("input_image", Picture), ("edited_image", Picture), ("edit_prompt", Text)]),
             (None, &[("source", Picture), ("target", Picture)]),
         ];
         for (dataset, fields) in sets {

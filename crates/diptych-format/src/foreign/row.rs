@@ -75,11 +75,13 @@ impl ColumnMap {
             self.names(column).map(&mut take).find(|found| !found.is_empty()).unwrap_or_default()
         };
         let mut sources = first(Column::Source).into_iter();
-        let (target, masks) = (first(Column::Target), Column::ALL.iter().filter_map(|column| {
-            Some((*column, column.edited()?))
-        }));
+        let (target, masks) = (
+            first(Column::Target),
+            Column::ALL.iter().filter_map(|column| Some((*column, column.edited()?))),
+        );
         let source = sources.next().ok_or_else(|| self.absent(Column::Source))?;
-        let target = self.only(Column::Target, target)?.ok_or_else(|| self.absent(Column::Target))?;
+        let target =
+            self.only(Column::Target, target)?.ok_or_else(|| self.absent(Column::Target))?;
         let mut mask = None;
         for (column, edited) in masks {
             let found = self.only(column, first(column))?;

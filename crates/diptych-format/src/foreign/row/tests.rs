@@ -33,7 +33,12 @@ fn of_set(dataset: &str, fields: Value, pictures: &[&str]) -> Vec<EditPair> {
 }
 
 /// What `change` makes of a pair that has only what every pair has.
-fn wanted(id: &str, dataset: &str, names: [&str; 2], change: impl FnOnce(&mut EditPair)) -> EditPair {
+fn wanted(
+    id: &str,
+    dataset: &str,
+    names: [&str; 2],
+    change: impl FnOnce(&mut EditPair),
+) -> EditPair {
     let mut pair = EditPair::new(id.to_owned(), dataset.to_owned(), picture(names[0]));
     pair.target = Some(picture(names[1]));
     change(&mut pair);

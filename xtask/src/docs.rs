@@ -1,7 +1,9 @@
 //! Text that is made from what the program declares: the table of formats in the README, the
-//! formats' options, losses and counts, the columns of the schema, and the help of each command.
+//! layouts of others that are known, the formats' options, losses and counts, the columns of the
+//! schema, and the help of each command.
 
 mod commands;
+mod foreign;
 mod formats;
 mod schema;
 
@@ -31,12 +33,17 @@ pub(crate) fn run(root: &Path, check: bool) -> anyhow::Result<String> {
 }
 
 fn make(root: &Path) -> anyhow::Result<Tree> {
-    let path = root.join("README.md");
-    let readme =
-        fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let readme = between(&readme, "formats", &formats::table(diptych::FORMATS))?;
+    let block = |file: &str, name: &str, block: &str| {
+        let path = root.join(file);
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        between(&text, name, block).with_context(|| format!("in {file}"))
+    };
+    let readme = block("README.md", "formats", &formats::table(diptych::FORMATS))?;
+    let foreign = block("docs/foreign.md", "layouts", &foreign::table())?;
     Ok(Tree::from([
         ("README.md".to_owned(), readme.into_bytes()),
+        ("docs/foreign.md".to_owned(), foreign.into_bytes()),
         ("docs/formats.md".to_owned(), formats::page(diptych::FORMATS).into_bytes()),
         ("docs/schema.md".to_owned(), schema::page(diptych::FORMATS).into_bytes()),
         ("docs/commands.md".to_owned(), commands::page()?.into_bytes()),
@@ -94,14 +101,17 @@ mod tests {
     fn what_is_stale_is_named() {
         let root = tempfile::tempdir().unwrap();
         assert!(run(root.path(), false).is_err(), "there is no README to put the table into");
-        fs::write(root.path().join("README.md"), "<!-- formats:begin -->\n<!-- formats:end -->\n")
-            .unwrap();
+        fs::create_dir(root.path().join("docs")).unwrap();
+        for (file, name) in [("README.md", "formats"), ("docs/foreign.md", "layouts")] {
+            let markers = format!("<!-- {name}:begin -->\n<!-- {name}:end -->\n");
+            fs::write(root.path().join(file), markers).unwrap();
+        }
         let text = run(root.path(), true).unwrap_err().to_string();
         for part in ["differs: README.md", "missing: docs/formats.md", COMMAND] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 4 files, 4 changed");
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 4 files, 0 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 5 files, 5 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 5 files, 0 changed");
         run(root.path(), true).unwrap();
     }
 }

@@ -8,8 +8,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use diptych_format::archives::ArchiveIndex;
-use diptych_storage::tar::MemberKind;
+use diptych_format::archives::{ArchiveIndex, Note};
+use diptych_storage::tar::{Entry, MemberKind};
 
 use crate::names::{Kind, key_length, kind_of, longer_keys, part};
 
@@ -79,35 +79,15 @@ pub(crate) struct Group {
 
 impl Groups {
     /// The samples of an archive. `takes` tells of a picture's name whether it means something:
-    /// only by such names keys may have dots.
-    pub(crate) fn of(index: &ArchiveIndex, takes: &dyn Fn(&str) -> bool) -> Self {
+    /// only by such names keys may have dots, and without it none has.
+    pub(crate) fn of(index: &ArchiveIndex, takes: Option<&dyn Fn(&str) -> bool>) -> Self {
         let mut told = Told::default();
-        let files = || index.all().enumerate().filter(|(_, of)| of.kind == MemberKind::File);
-        // Keys that have a picture which means something: those to which dots may belong.
-        let (mut plain, mut dotted) = (HashSet::new(), HashSet::new());
-        let means = |name: &[u8], key: usize| {
-            let part = part(name, key);
-            let (kind, field) = kind_of(&part);
-            kind == Kind::Picture && takes(field)
-        };
-        for (_, entry) in files() {
-            if let Some(key) = key_length(entry.name).filter(|key| means(entry.name, *key)) {
-                plain.extend(entry.name.get(..key));
-            }
-        }
-        for (_, entry) in files() {
-            let Some(key) = key_length(entry.name) else { continue };
-            if means(entry.name, key) || entry.name.get(..key).is_none_or(|k| plain.contains(k)) {
-                continue;
-            }
-            let longer = longer_keys(entry.name, key).find(|key| means(entry.name, *key));
-            dotted.extend(longer.and_then(|key| entry.name.get(..key)));
-        }
+        let dotted = takes.map(|takes| dotted(index, takes)).unwrap_or_default();
         let mut numbers: HashMap<&[u8], u32> = HashMap::new();
         let mut slots = Vec::new();
         let mut last = None;
         let mut scattered = HashSet::new();
-        for (place, entry) in files() {
+        for (place, entry) in files(index) {
             let Some(short) = key_length(entry.name) else {
                 told.passed_over.add(entry.name);
                 continue;
@@ -167,9 +147,39 @@ impl Groups {
     }
 }
 
+/// The files of an archive, each with its place.
+fn files(index: &ArchiveIndex) -> impl Iterator<Item = (usize, Entry<'_, Note>)> {
+    index.all().enumerate().filter(|(_, of)| of.kind == MemberKind::File)
+}
+
+/// Keys that dots belong to: what stands in front of a picture's name that means something, where
+/// what other readers take for the key has no such picture of its own.
+fn dotted<'i>(index: &'i ArchiveIndex, takes: &dyn Fn(&str) -> bool) -> HashSet<&'i [u8]> {
+    let means = |name: &[u8], key: usize| {
+        let part = part(name, key);
+        let (kind, field) = kind_of(&part);
+        kind == Kind::Picture && takes(field)
+    };
+    let (mut plain, mut dotted) = (HashSet::new(), HashSet::new());
+    for (_, entry) in files(index) {
+        if let Some(key) = key_length(entry.name).filter(|key| means(entry.name, *key)) {
+            plain.extend(entry.name.get(..key));
+        }
+    }
+    for (_, entry) in files(index) {
+        let Some(key) = key_length(entry.name) else { continue };
+        if means(entry.name, key) || entry.name.get(..key).is_none_or(|k| plain.contains(k)) {
+            continue;
+        }
+        let longer = longer_keys(entry.name, key).find(|key| means(entry.name, *key));
+        dotted.extend(longer.and_then(|key| entry.name.get(..key)));
+    }
+    dotted
+}
+
 #[cfg(test)]
 mod tests {
-    use diptych_format::archives::Note;
+
     use diptych_storage::Limits;
     use diptych_storage::read::ReadAt;
     use diptych_storage::tar::TarIndex;
@@ -201,7 +211,7 @@ mod tests {
         bytes.extend_from_slice(&ustar::END);
         let index = TarIndex::build(&Memory(bytes), &Limits::DEFAULT, &mut |_| Ok(Note::Unprobed));
         let index = index.unwrap();
-        let groups = Groups::of(&index, &|name| ["source", "target"].contains(&name));
+        let groups = Groups::of(&index, Some(&|name| ["source", "target"].contains(&name)));
         let (mut found, mut at) = (Vec::new(), 0);
         while let Some(group) = groups.next(&mut at, &index) {
             let parts = |sample: &Vec<Member>| {

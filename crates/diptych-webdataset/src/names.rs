@@ -1,7 +1,7 @@
 //! The names of members: which sample each is of, and what of it. No I/O.
 //!
 //! A key ends where the `webdataset` library ends it, at the first dot behind the last slash, and
-//! what follows in lower case is the part. Where that gives a part that means nothing here and a
+//! what follows, in lower case, is the part. Where that gives a part that means nothing here and a
 //! later dot gives one that does, the key has dots in it: see [`crate::groups`].
 
 /// Endings of pictures. What a picture is, its bytes say; these say only that it is one.
@@ -9,7 +9,7 @@ const PICTURES: [&str; 12] =
     ["png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "jxl", "ppm"];
 
 /// Names of members that are text.
-const TEXTS: [&str; 3] = ["txt", "text", "transcript"];
+const TEXTS: [&str; 5] = ["txt", "text", "transcript", "caption", "cls"];
 
 /// Endings of JSON.
 const JSON: [&str; 2] = ["json", "jsn"];
@@ -60,8 +60,8 @@ pub(crate) fn part(name: &[u8], key: usize) -> String {
     String::from_utf8_lossy(part).to_lowercase()
 }
 
-/// What a part is, and the name of its field: the part without its ending, for a text that is
-/// nothing but that the ending. Dots at its start do not count.
+/// What a part is, and the name of its field: the part without its ending, and for a part that is
+/// nothing but an ending all of it. Dots at its start do not count.
 pub(crate) fn kind_of(part: &str) -> (Kind, &str) {
     let part = part.trim_start_matches('.');
     let (stem, ending) = part.rsplit_once('.').unwrap_or(("", part));

@@ -179,8 +179,9 @@ impl Reader for ShardReader {
             return lost("empty_shard", "the file is empty: its samples are lost");
         }
         let index = self.archives.index(number)?;
-        let takes = |name: &str| self.map.as_ref().is_some_and(|map| map.takes_picture(name));
-        let groups = Groups::of(&index, &takes);
+        let takes = self.map.as_ref().map(|map| |name: &str| map.takes_picture(name));
+        let takes = takes.as_ref().map(|takes| takes as &dyn Fn(&str) -> bool);
+        let groups = Groups::of(&index, takes);
         self.tell(&shard.path, &groups.told);
         Ok(Box::new(ShardEdits {
             count: self.samples.get(partition),

@@ -164,7 +164,7 @@ impl<'a> Sample<'a> {
         let read = shelf.file.read_exact_at(entry.offset, &mut bytes);
         read.map_err(|error| self.reader.archives.read_error(shelf.number, error))?;
         match String::from_utf8(bytes) {
-            Ok(text) => Ok(Ok(text)),
+            Ok(text) => Ok(Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))),
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
                 loss("invalid_text", format!("not UTF-8 from byte {at}"))
@@ -328,7 +328,7 @@ impl<'a> Sample<'a> {
         row: &mut ForeignRow,
         read: &mut Vec<usize>,
     ) -> Result<Option<Vec<Loss>>, FormatError> {
-        // What stands in front has the names that it has in its own object.
+        // Fields of the sample's own object go before members that are called as one of them.
         let mut native: Vec<(String, Box<RawValue>)> = Vec::new();
         for kind in [Kind::Record, Kind::Json, Kind::Text] {
             for (member, field) in shelf.of_kind(kind) {

@@ -280,7 +280,8 @@ mod tests {
     #[test]
     fn each_set_is_told_by_its_columns() {
         use Shape::{Nothing, Number, Picture, Text, Texts};
-        let sets: &[(Option<&str>, &[(&str, Shape)])] = &[
+        type Set<'a> = (Option<&'a str>, &'a [(&'a str, Shape)]);
+        let sets: &[Set<'_>] = &[
             (
                 Some("instructpix2pix"),
                 &[

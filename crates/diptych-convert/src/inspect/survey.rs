@@ -196,7 +196,8 @@ impl Survey {
         let frame = edit_box.map(|of| size_text(of.frame_width, of.frame_height));
         self.box_frames.add(frame.as_deref());
         pair.labels.iter().for_each(|label| self.labels.add(Some(&label.name)));
-        for score in &pair.scores {
+        // One that an output had as null is no number.
+        for score in pair.scores.iter().filter(|score| score.value.is_finite()) {
             let of = Scores { count: 1, least: score.value, mean: score.value, most: score.value };
             self.add_score(&score.name, of);
         }
@@ -409,6 +410,9 @@ mod tests {
         assert_eq!((sizes.same, sizes.different, sizes.unknown), (1, 2, 1));
         let characters = found.instruction_characters.spread().map(|s| (s.least, s.most));
         assert_eq!((characters, found.without_instruction), (Some((2, 2)), 1));
+        let mut nothing = pair(None, None, 2.0);
+        nothing.scores[0].value = f64::NAN;
+        assert!(survey(&[nothing]).scores.is_empty());
         let clip = found.scores["clip"];
         assert_eq!((clip.count, clip.least, clip.mean, clip.most), (4, 1.0, 4.0, 7.0));
         assert_eq!((found.boxes.none, found.mask_grids.none, found.splits.none), (4, 4, 4));

@@ -227,7 +227,7 @@ fn an_unknown_word_is_shown_with_the_known_ones() {
             1,
             vec!["image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff"],
         ),
-        ("mask.edited", "mask.edited", 1, vec!["white", "black", "nonzero"]),
+        ("mask.edited", "mask.edited", 1, vec!["white", "black", "nonzero", "painted"]),
         ("mask.parts[].kind", "mask.parts[0].kind", 1, vec!["picture", "run_length"]),
     ] {
         let found = "Train".to_owned();

@@ -8,6 +8,7 @@ use super::plane::{CELL, Cells, Plane, majority};
 use super::shape;
 use super::sharpness::Sharpness;
 use super::tint::Tint;
+use super::verdict;
 use crate::bits::Bits;
 
 /// What was found.
@@ -26,20 +27,14 @@ const SLACK: usize = 2;
 /// borders of an edit are washed out.
 const WASHED_OUT: f32 = 0.8;
 const NOISY: f32 = 0.3;
-/// Correlation of textures from which a changed picture still shows the same things.
-const SAME_THINGS: f32 = 0.5;
-/// The share of the picture that changed, from which on that is asked.
+/// The share of the picture that has to change before it is asked whether it shows the same.
 const NEARLY_ALL: f64 = 0.8;
-/// Cells along a side of the coarse grid on which uniformity is told.
-const COARSE: usize = 8;
-/// Levels by which the colours of a block have to move to count as changed.
-const MOVED: f32 = 6.0;
 /// Octaves above the threshold beyond which a difference counts no more.
 const STRONG: f32 = 8.0;
 
 pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOptions) -> Found {
     let tint = Tint::between(source, target);
-    let (undone, moved) = tint.undo(target);
+    let (undone, moved) = tint.undo(source, target);
     let (width, height) = (source.width, source.height);
     let plane = |data: Vec<f32>| Plane { width, height, data };
     let target = undone.map(plane);
@@ -67,15 +62,18 @@ pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOp
     let mask = Shape { washed_out, ..shape }.mask(options);
     let (mask, components) = shape.keep(mask, options);
 
-    let is_global = moved >= options.tint
+    let (share, uniformity) = verdict::spread(&tint);
+    let is_unlike = moved >= options.tint
         || tint.scale >= options.misfit
         || f64::from(middle(&scores.light, &texture)) >= options.unrest
-        || sharpness.is_all_lost()
+        || sharpness.is_all_lost();
+    let is_global = is_unlike && share >= options.broad
         || mask.area() >= options.whole
-        || mask.area() >= NEARLY_ALL && shows_the_same(&tint)
+        || mask.area() >= NEARLY_ALL && verdict::shows_the_same(&tint)
+        || verdict::is_redrawn(&tint)
         || components == 0 && moved >= options.least_tint;
+    if std::env::var("DBG").is_ok() { let (sh,un)=(share,uniformity); let mut c: Vec<f32> = tint.blocks.iter().filter(|b| !b.is_flat).map(|b| b.correlation).collect(); c.sort_by(f32::total_cmp); eprintln!("moved {moved:.2} scale {:.2} light {:.2} lost {} area {:.3} comps {components} corr {:.2} share {sh:.2} unif {un:.2} same {:.2} washed {washed_out:.2}", tint.scale, middle(&scores.light,&texture), sharpness.lost(), mask.area(), c.get(c.len()/2).copied().unwrap_or(0.0), tint.blocks.iter().filter(|b| tint.is_same(b)).count() as f32 / tint.blocks.len() as f32); }
     if is_global {
-        let (share, uniformity) = spread(&tint);
         Found::Global { share, uniformity }
     } else if components == 0 {
         Found::Unchanged
@@ -162,39 +160,6 @@ fn middle(bins: &Bins, texture: &[u8]) -> f32 {
         sum * 2 >= texture.len()
     });
     found.map_or(0.0, |(value, _)| value)
-}
-
-/// Whether textures are alike, or each other's negative, in most blocks that have any.
-fn shows_the_same(tint: &Tint) -> bool {
-    let mut found: Vec<f32> =
-        tint.blocks.iter().filter(|block| !block.is_flat).map(|of| of.correlation).collect();
-    let middle = found.len() / 2;
-    if found.len() * 50 <= tint.blocks.len() {
-        return false;
-    }
-    found.select_nth_unstable_by(middle, f32::total_cmp).1.abs() >= SAME_THINGS
-}
-
-/// The share of blocks that changed, tint and all, and the share of parts of the picture in which
-/// most of them did.
-fn spread(tint: &Tint) -> (f64, f64) {
-    let down = tint.blocks.len().div_ceil(tint.across.max(1));
-    let mut parts = [(0_u32, 0_u32); COARSE * COARSE];
-    let mut changed = 0_u32;
-    for (at, block) in tint.blocks.iter().enumerate() {
-        let (x, y) = (at % tint.across.max(1), at / tint.across.max(1));
-        let place = y * COARSE / down.max(1) * COARSE + x * COARSE / tint.across.max(1);
-        let moved = block.apart() >= MOVED || block.distance.is_infinite();
-        changed += u32::from(moved);
-        if let Some((of, all)) = parts.get_mut(place) {
-            *of += u32::from(moved);
-            *all += 1;
-        }
-    }
-    let there = parts.iter().filter(|(_, all)| *all > 0).count();
-    let most = parts.iter().filter(|(of, all)| *all > 0 && of * 2 >= *all).count();
-    let share = f64::from(changed) / tint.blocks.len().max(1) as f64;
-    (share, most as f64 / there.max(1) as f64)
 }
 
 /// How scores become a mask.

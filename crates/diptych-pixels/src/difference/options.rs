@@ -136,6 +136,9 @@ parameters! {
          as changed.";
     unrest "unrest", "squared differences of colour", 8.0, (0.0, 10000.0),
         "The noise of lightness from which on the whole picture counts as changed.";
+    broad "broad", "a share of the picture", 0.25, (0.0, 1.0),
+        "The share of the picture that has to have changed for tint, misfit, unrest or lost detail to \
+         make an edit one of the whole picture.";
     whole "whole", "a share of the picture", 0.985, (0.0, 1.0),
         "The area of a mask from which on the whole picture counts as changed.";
 }

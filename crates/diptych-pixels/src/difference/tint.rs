@@ -42,6 +42,8 @@ pub(super) struct Block {
     target: [f32; 3],
     /// Whether neither has texture.
     pub(super) is_flat: bool,
+    /// How strong the texture of source and target is: the variance of brightness.
+    pub(super) contrast: [f32; 2],
     /// How alike their textures are, from -1 to 1.
     pub(super) correlation: f32,
     /// Distance from the map of colours, in levels; beyond all bounds where textures differ.
@@ -49,8 +51,14 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// Whether both have texture.
+    pub(super) fn has_texture(&self) -> bool {
+        let [source, target] = self.contrast;
+        source.min(target) >= FLAT
+    }
+
     /// Whether the block may show the same in both.
-    fn agrees(&self) -> bool {
+    pub(super) fn agrees(&self) -> bool {
         self.is_flat || self.correlation > SAME
     }
 
@@ -161,7 +169,10 @@ impl Tint {
 
     /// The target with the colours of the source, each channel a plane's values row by row, and
     /// the mean of what was added or taken, in levels.
-    pub(super) fn undo(&self, target: &Picture) -> ([Vec<f32>; 3], f64) {
+    ///
+    /// What the tint drove to black or white cannot be brought back: there the source's value is
+    /// taken where it lies beyond.
+    pub(super) fn undo(&self, source: &Picture, target: &Picture) -> ([Vec<f32>; 3], f64) {
         #[expect(clippy::cast_possible_truncation, reason = "the precision of samples")]
         let map = self.map.map(|row| row.map(|value| value as f32));
         let middle = 128.0_f32;
@@ -170,15 +181,19 @@ impl Tint {
             let [x, y, z, all] = map.get(channel).copied().unwrap_or_default();
             let mut sum = 0.0_f64;
             let mut plane = Vec::with_capacity(target.pixels.len());
-            for row in target.pixels.chunks(target.width.max(1)) {
+            let width = target.width.max(1);
+            for (row, source) in target.pixels.chunks(width).zip(source.pixels.chunks(width)) {
                 let mut of_row = 0.0_f32;
-                for pixel in row {
+                for (pixel, source) in row.iter().zip(source) {
                     let [r, g, b] = pixel.map(f32::from);
                     let was = [r, g, b].get(channel).copied().unwrap_or_default();
                     let add = x * (r - middle) + y * (g - middle) + z * (b - middle) + all;
                     let is = (was + add).clamp(0.0, 255.0);
                     of_row += (is - was).abs();
-                    plane.push(is);
+                    let source = f32::from(source.get(channel).copied().unwrap_or_default());
+                    let is_lost =
+                        was <= 0.0 && source < is || was >= 255.0 && source > is;
+                    plane.push(if is_lost { source } else { is });
                 }
                 sum += f64::from(of_row);
             }
@@ -251,6 +266,7 @@ impl Sums {
         Block {
             source: self.source.map(|sum| sum as f32 / count),
             target: self.target.map(|sum| sum as f32 / count),
+            contrast: [of_source, of_target],
             is_flat: of_source.max(of_target) < FLAT,
             correlation: (ab - a * b) / both.max(1e-3).sqrt(),
             distance: 0.0,

@@ -4,7 +4,7 @@ use super::grid::Picture;
 use super::lab::Differences;
 use super::noise::{self, BINS, Bins, Scores, narrow, single};
 use super::options::DifferenceOptions;
-use super::plane::{CELL, Cells, Plane, majority};
+use super::plane::{CELL, Cells, majority};
 use super::shape;
 use super::sharpness::Sharpness;
 use super::tint::Tint;
@@ -36,25 +36,22 @@ pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOp
     let tint = Tint::between(source, target);
     let (undone, moved) = tint.undo(source, target);
     let (width, height) = (source.width, source.height);
-    let plane = |data: Vec<f32>| Plane { width, height, data };
-    let target = undone.map(plane);
-    let source = [0, 1, 2].map(|channel: usize| {
-        let values = source.pixels.iter().map(|pixel| pixel.get(channel).copied());
-        plane(values.map(|value| f32::from(value.unwrap_or_default())).collect())
-    });
-    let sharpness = Sharpness::of(&brightness(&source), &brightness(&target), &tint);
+    let (source, target) = (source.planes(), undone);
+    let sharpness = Sharpness::of(&source, &target, &tint);
     let [source, target] = sharpness.even_out(source, target);
     let differences = Differences::between(&source, &target);
-    let texture = noise::texture(&differences);
-
+    // First on half the grid, to know which pixels are edited and do not speak for the noise.
+    let half = noise::texture(&differences);
     let others = others(&tint, width, height);
-    let scores = Scores::of(&differences, &texture, &others, true, options);
-    let (left_out, left) = without_edits(&scores, &texture, &others, width);
-    let scores = if left > 0.02 {
-        Scores::of(&differences, &texture, &left_out, false, options)
-    } else {
-        scores
-    };
+    let (light, chroma) = differences.halved();
+    let smoothing = narrow(options.smoothing);
+    let rough = Scores::of((&light, &chroma), &half, &others, smoothing.div_ceil(2), true, options);
+    let (left_out, left) = without_edits(&rough, &half, &others);
+    let left_out = if left > 0.02 { left_out } else { others };
+    let texture = noise::doubled(&half, width, height);
+    let left_out = noise::doubled(&left_out, width, height);
+    let both = (&differences.light, &differences.chroma);
+    let scores = Scores::of(both, &texture, &left_out, smoothing, left <= 0.02, options);
     let shape = Shape { scores: &scores, texture: &texture, washed_out: 0.0 };
     let washed_out = (sharpness.lost() / WASHED_OUT)
         .max(middle(&scores.noise, &texture) / NOISY)
@@ -83,35 +80,26 @@ pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOp
     }
 }
 
-fn brightness([red, green, blue]: &[Plane; 3]) -> Plane {
-    let colours = red.data.iter().zip(&green.data).zip(&blue.data);
-    let data = colours.map(|((r, g), b)| 0.299 * r + 0.587 * g + 0.114 * b).collect();
-    Plane { width: red.width, height: red.height, data }
-}
-
-/// 1 for pixels of blocks that do not show the same in both; all 0 where none does.
+/// On half the grid, 1 for pixels of blocks that do not show the same in both; all 0 where none
+/// does.
 fn others(tint: &Tint, width: usize, height: usize) -> Vec<u8> {
     let none = !tint.blocks.iter().any(|block| tint.is_same(block));
+    let (width, height, side) = (width.div_ceil(2), height.div_ceil(2), tint.side / 2);
     let mut out = Vec::with_capacity(width * height);
     for y in 0..height {
-        let from = y / tint.side * tint.across;
+        let from = y / side * tint.across;
         let blocks = tint.blocks.get(from..from + tint.across).unwrap_or_default();
         let marks = blocks.iter().map(|block| u8::from(!none && !tint.is_same(block)));
-        out.extend(marks.flat_map(|mark| std::iter::repeat_n(mark, tint.side)).take(width));
+        out.extend(marks.flat_map(|mark| std::iter::repeat_n(mark, side)).take(width));
     }
     out
 }
 
 /// What is left out of the noise: the others, and cells of which half stands out, with those
 /// around them. And the share of pixels that is left.
-fn without_edits(
-    scores: &Scores,
-    texture: &[u8],
-    others: &[u8],
-    width: usize,
-) -> (Vec<u8>, f64) {
+fn without_edits(scores: &Scores, texture: &[u8], others: &[u8]) -> (Vec<u8>, f64) {
+    let (width, height) = (scores.smooth.width, scores.smooth.height);
     let columns = width.max(1);
-    let height = texture.len() / columns;
     let mut cells = Cells::new(width, height);
     let rows = scores.smooth.rows().zip(texture.chunks(columns));
     for (y, (row, bins)) in rows.enumerate() {

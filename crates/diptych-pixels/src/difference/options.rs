@@ -93,7 +93,7 @@ parameters! {
     aspect "aspect", "a share", 0.02, (0.0, 0.2),
         "How far the aspects of source and target may lie apart. Beyond it they are no two versions \
          of one picture, or one of them was cropped.";
-    side "side", "pixels", 768.0, (64.0, 4096.0),
+    side "side", "pixels", 400.0, (64.0, 4096.0),
         "The longest side of the grid that pictures are compared on; larger ones are brought to it \
          by a whole factor. A border is then known to that factor.";
     smoothing "smoothing", "pixels of the grid", 4.0, (0.0, 16.0),

@@ -314,40 +314,45 @@ impl Shape<'_> {
 
     /// What a part's pixels count together: octaves above the threshold.
     fn weight(&self, part: &shape::Part) -> f64 {
-        let mut sum = 0.0;
-        for (y, columns) in part.runs() {
-            let from = y as usize * self.width();
-            let range = from + columns.start as usize..from + columns.end as usize;
-            let scores = self.scores.smooth.data.get(range.clone()).unwrap_or_default();
-            let bins = self.texture.get(range).unwrap_or_default();
-            for (score, bin) in scores.iter().zip(bins) {
-                sum += f64::from((self.scores.above(*score, *bin) + 0.5).clamp(0.0, STRONG));
-            }
-        }
-        sum
+        let runs = part.runs().flat_map(|(y, columns)| self.run(y, columns));
+        let octaves = runs.map(|(score, bin)| self.scores.above(score, bin));
+        octaves.map(|of| f64::from((of + 0.5).clamp(0.0, STRONG))).sum()
     }
 
     /// From 0 to 1: how far above the threshold the mask lies, and how little else does.
     fn confidence(&self, mask: &Bits) -> f64 {
         let around = shape::dilate(mask, 2 * SLACK);
-        let (mut inside, mut outside, mut beyond) = (0.0, 0_u64, 0_u64);
+        let all = self.texture.len();
+        let pairs = self.scores.smooth.data.iter().zip(self.texture);
+        let above = pairs.filter(|(score, bin)| self.stands_out(**score, **bin)).count();
+        let (mut inside, mut within) = (0.0, 0_usize);
         for y in 0..mask.height() {
-            let from = y as usize * self.width();
-            let range = from..from + self.width();
-            let scores = self.scores.smooth.data.get(range.clone()).unwrap_or_default();
-            let bins = self.texture.get(range).unwrap_or_default();
-            for ((x, score), bin) in (0..).zip(scores).zip(bins) {
-                let above = self.scores.above(*score, *bin);
-                if mask.get(x, y) {
-                    inside += f64::from(above.clamp(0.0, STRONG));
-                } else if !around.get(x, y) {
-                    beyond += 1;
-                    outside += u64::from(above >= 0.0);
-                }
+            for columns in mask.runs(y) {
+                let pairs = self.run(y, columns);
+                let octaves = pairs.map(|(score, bin)| self.scores.above(score, bin));
+                inside += octaves.map(|of| f64::from(of.clamp(0.0, STRONG))).sum::<f64>();
+            }
+            for columns in around.runs(y) {
+                let pairs = self.run(y, columns);
+                within += pairs.filter(|(score, bin)| self.stands_out(*score, *bin)).count();
             }
         }
         let strength = inside / mask.count().max(1) as f64;
-        let stray = outside as f64 / beyond.max(1) as f64;
+        let beyond = all as f64 - around.count() as f64;
+        let stray = above.saturating_sub(within) as f64 / beyond.max(1.0);
         strength / (strength + 1.0) * (1.0 - stray)
+    }
+
+    fn stands_out(&self, score: f32, bin: u8) -> bool {
+        score >= of(&self.scores.threshold, bin)
+    }
+
+    /// The smooth scores of a run of pixels, each with its strength of texture.
+    fn run(&self, y: u32, columns: std::ops::Range<u32>) -> impl Iterator<Item = (f32, u8)> {
+        let from = y as usize * self.width();
+        let range = from + columns.start as usize..from + columns.end as usize;
+        let scores = self.scores.smooth.data.get(range.clone()).unwrap_or_default();
+        let bins = self.texture.get(range).unwrap_or_default();
+        scores.iter().copied().zip(bins.iter().copied())
     }
 }

@@ -60,21 +60,29 @@ impl Grid {
     }
 
     fn means(self, picture: &Rgb) -> Vec<[u8; 3]> {
-        let pixels = picture.samples.as_chunks::<3>().0;
         if self.factor == 1 {
-            return pixels.to_vec();
+            return picture.samples.as_chunks::<3>().0.to_vec();
         }
         let mut out = Vec::with_capacity(self.width * self.height);
+        // Down first, which is the most and goes over samples side by side.
+        let samples = self.source.0.max(1) * 3;
+        let mut down = vec![0_u32; samples];
         let mut sums = vec![[0_u32; 3]; self.width];
-        for rows in pixels.chunks(self.source.0.max(1) * self.factor) {
-            sums.fill([0; 3]);
-            let count = rows.len() / self.source.0.max(1);
-            for row in rows.chunks(self.source.0.max(1)) {
-                match self.factor {
-                    2 => add_row::<2>(&mut sums, row),
-                    3 => add_row::<3>(&mut sums, row),
-                    4 => add_row::<4>(&mut sums, row),
-                    factor => add_any(&mut sums, row.chunks(factor)),
+        for rows in picture.samples.chunks(samples * self.factor) {
+            let count = rows.len() / samples;
+            down.fill(0);
+            for row in rows.chunks(samples) {
+                for (sum, sample) in down.iter_mut().zip(row) {
+                    *sum += u32::from(*sample);
+                }
+            }
+            let columns = down.as_chunks::<3>().0.chunks(self.factor);
+            for (sum, some) in sums.iter_mut().zip(columns) {
+                *sum = [0; 3];
+                for pixel in some {
+                    for (sum, of) in sum.iter_mut().zip(pixel) {
+                        *sum += of;
+                    }
                 }
             }
             let whole = self.source.0 / self.factor;
@@ -123,31 +131,6 @@ impl Grid {
             out.extend(sums.into_iter().map(|pixel| pixel.map(rounded)));
         }
         out
-    }
-}
-
-/// Adds pixels of a row, `N` to a sum; what is left at its end to the last.
-fn add_row<const N: usize>(sums: &mut [[u32; 3]], row: &[[u8; 3]]) {
-    let (all, rest) = row.as_chunks::<N>();
-    for (sum, some) in sums.iter_mut().zip(all) {
-        some.iter().for_each(|pixel| add(sum, *pixel));
-    }
-    if !rest.is_empty()
-        && let Some(sum) = sums.last_mut()
-    {
-        rest.iter().for_each(|pixel| add(sum, *pixel));
-    }
-}
-
-fn add_any<'a>(sums: &mut [[u32; 3]], pieces: impl Iterator<Item = &'a [[u8; 3]]>) {
-    for (sum, some) in sums.iter_mut().zip(pieces) {
-        some.iter().for_each(|pixel| add(sum, *pixel));
-    }
-}
-
-fn add(sum: &mut [u32; 3], pixel: [u8; 3]) {
-    for (sum, sample) in sum.iter_mut().zip(pixel) {
-        *sum += u32::from(sample);
     }
 }
 

@@ -39,19 +39,22 @@ impl Differences {
         let table = Table::get();
         let to = first.rows_mut().zip(second.rows_mut());
         let to = to.zip(light.rows_mut().zip(chroma.rows_mut()));
+        let mut colours = [vec![[0.0; 3]; red.width], vec![[0.0; 3]; red.width]];
         for (y, ((first, second), (light, chroma))) in (0_isize..).zip(to) {
-            let row = |[r, g, b]: &'_ [Plane; 3]| -> Vec<[f32; 3]> {
-                let colours = r.row(y).iter().zip(g.row(y)).zip(b.row(y));
-                colours.map(|((r, g), b)| table.lab([*r, *g, *b])).collect()
-            };
-            let (source, target) = (row(source), row(target));
-            for (to, [l, ..]) in first.iter_mut().zip(&source) {
+            for (row, [r, g, b]) in colours.iter_mut().zip([source, target]) {
+                let samples = r.row(y).iter().zip(g.row(y)).zip(b.row(y));
+                for (to, ((r, g), b)) in row.iter_mut().zip(samples) {
+                    *to = table.lab([*r, *g, *b]);
+                }
+            }
+            let [source, target] = &colours;
+            for (to, [l, ..]) in first.iter_mut().zip(source) {
                 *to = *l;
             }
-            for (to, [l, ..]) in second.iter_mut().zip(&target) {
+            for (to, [l, ..]) in second.iter_mut().zip(target) {
                 *to = *l;
             }
-            let pairs = source.iter().zip(&target);
+            let pairs = source.iter().zip(target);
             for ((light, chroma), ([l, a, b], [m, c, d])) in light.iter_mut().zip(chroma).zip(pairs)
             {
                 *light = (l - m) * (l - m);

@@ -180,12 +180,21 @@ impl Bits {
     /// # Errors
     /// Those of the encoder, which a mask without pixels meets.
     pub fn to_png(&self, orientation: Option<Orientation>) -> Result<Vec<u8>, png::EncodingError> {
-        let mut pixels = Vec::with_capacity(self.width as usize * self.height as usize);
-        for words in self.words.chunks_exact(self.words_a_row().max(1)) {
-            let row = words.iter().flat_map(|word| {
-                word.to_le_bytes().into_iter().flat_map(|byte| spread(byte).to_le_bytes())
-            });
-            pixels.extend(row.take(self.width as usize));
+        let width = self.width as usize;
+        let mut pixels = Vec::with_capacity(width * self.height as usize + WORD);
+        for (row, words) in (1..).zip(self.words.chunks_exact(self.words_a_row().max(1))) {
+            for word in words {
+                // All or nothing of a word is what most words are.
+                match *word {
+                    0 => pixels.extend([0; WORD]),
+                    u64::MAX => pixels.extend([u8::MAX; WORD]),
+                    word => {
+                        let bytes = word.to_le_bytes().map(|byte| spread(byte).to_le_bytes());
+                        pixels.extend_from_slice(bytes.as_flattened());
+                    }
+                }
+            }
+            pixels.truncate(row * width);
         }
         mask::encode(self.size(), &pixels, orientation.unwrap_or_default())
     }

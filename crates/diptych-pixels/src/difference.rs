@@ -11,6 +11,7 @@ mod plane;
 mod shape;
 mod sharpness;
 mod tint;
+mod verdict;
 
 pub use options::{DifferenceOptions, Parameter, ParameterError};
 

@@ -4,10 +4,11 @@ use super::grid::Picture;
 use super::lab::Differences;
 use super::noise::{self, BINS, Bins, Scores, narrow, single};
 use super::options::DifferenceOptions;
-use super::plane::{CELL, Cells, Plane, majority};
+use super::plane::{CELL, Cells, majority};
 use super::shape;
 use super::sharpness::Sharpness;
 use super::tint::Tint;
+use super::verdict;
 use crate::bits::Bits;
 
 /// What was found.
@@ -26,55 +27,64 @@ const SLACK: usize = 2;
 /// borders of an edit are washed out.
 const WASHED_OUT: f32 = 0.8;
 const NOISY: f32 = 0.3;
-/// Correlation of textures from which a changed picture still shows the same things.
-const SAME_THINGS: f32 = 0.5;
-/// The share of the picture that changed, from which on that is asked.
+/// The share of the picture that has to change before it is asked whether it shows the same.
 const NEARLY_ALL: f64 = 0.8;
-/// Cells along a side of the coarse grid on which uniformity is told.
-const COARSE: usize = 8;
-/// Levels by which the colours of a block have to move to count as changed.
-const MOVED: f32 = 6.0;
 /// Octaves above the threshold beyond which a difference counts no more.
 const STRONG: f32 = 8.0;
 
 pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOptions) -> Found {
     let tint = Tint::between(source, target);
-    let (undone, moved) = tint.undo(target);
+    let (undone, moved) = tint.undo(source, target);
     let (width, height) = (source.width, source.height);
-    let plane = |data: Vec<f32>| Plane { width, height, data };
-    let target = undone.map(plane);
-    let source = [0, 1, 2].map(|channel: usize| {
-        let values = source.pixels.iter().map(|pixel| pixel.get(channel).copied());
-        plane(values.map(|value| f32::from(value.unwrap_or_default())).collect())
-    });
-    let sharpness = Sharpness::of(&brightness(&source), &brightness(&target), &tint);
+    let (source, target) = (source.planes(), undone);
+    let sharpness = Sharpness::of(&source, &target, &tint);
     let [source, target] = sharpness.even_out(source, target);
     let differences = Differences::between(&source, &target);
-    let texture = noise::texture(&differences);
-
+    // First on half the grid, to know which pixels are edited and do not speak for the noise.
+    let half = noise::texture(&differences);
     let others = others(&tint, width, height);
-    let scores = Scores::of(&differences, &texture, &others, true, options);
-    let (left_out, left) = without_edits(&scores, &texture, &others, width);
-    let scores = if left > 0.02 {
-        Scores::of(&differences, &texture, &left_out, false, options)
-    } else {
-        scores
-    };
+    let (light, chroma) = differences.halved();
+    let smoothing = narrow(options.smoothing);
+    let rough = Scores::of((&light, &chroma), &half, &others, smoothing.div_ceil(2), true, options);
+    let (left_out, left) = without_edits(&rough, &half, &others);
+    let left_out = if left > 0.02 { left_out } else { others };
+    let texture = noise::doubled(&half, width, height);
+    let left_out = noise::doubled(&left_out, width, height);
+    let both = (&differences.light, &differences.chroma);
+    let scores = Scores::of(both, &texture, &left_out, smoothing, left <= 0.02, options);
     let shape = Shape { scores: &scores, texture: &texture, washed_out: 0.0 };
     let washed_out =
         (sharpness.lost() / WASHED_OUT).max(middle(&scores.noise, &texture) / NOISY).min(1.0);
     let mask = Shape { washed_out, ..shape }.mask(options);
     let (mask, components) = shape.keep(mask, options);
 
-    let is_global = moved >= options.tint
+    let (share, uniformity) = verdict::spread(&tint);
+    let is_unlike = moved >= options.tint
         || tint.scale >= options.misfit
         || f64::from(middle(&scores.light, &texture)) >= options.unrest
-        || sharpness.is_all_lost()
+        || sharpness.is_all_lost();
+    let is_global = is_unlike && share >= options.broad
         || mask.area() >= options.whole
-        || mask.area() >= NEARLY_ALL && shows_the_same(&tint)
+        || mask.area() >= NEARLY_ALL && verdict::shows_the_same(&tint)
+        || verdict::is_redrawn(&tint)
         || components == 0 && moved >= options.least_tint;
+    if std::env::var("DBG").is_ok() {
+        let (sh, un) = (share, uniformity);
+        let mut c: Vec<f32> =
+            tint.blocks.iter().filter(|b| !b.is_flat).map(|b| b.correlation).collect();
+        c.sort_by(f32::total_cmp);
+        eprintln!(
+            "moved {moved:.2} scale {:.2} light {:.2} lost {} area {:.3} comps {components} corr {:.2} share {sh:.2} unif {un:.2} same {:.2} washed {washed_out:.2}",
+            tint.scale,
+            middle(&scores.light, &texture),
+            sharpness.lost(),
+            mask.area(),
+            c.get(c.len() / 2).copied().unwrap_or(0.0),
+            tint.blocks.iter().filter(|b| tint.is_same(b)).count() as f32
+                / tint.blocks.len() as f32
+        );
+    }
     if is_global {
-        let (share, uniformity) = spread(&tint);
         Found::Global { share, uniformity }
     } else if components == 0 {
         Found::Unchanged
@@ -84,30 +94,26 @@ pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOp
     }
 }
 
-fn brightness([red, green, blue]: &[Plane; 3]) -> Plane {
-    let colours = red.data.iter().zip(&green.data).zip(&blue.data);
-    let data = colours.map(|((r, g), b)| 0.299 * r + 0.587 * g + 0.114 * b).collect();
-    Plane { width: red.width, height: red.height, data }
-}
-
-/// 1 for pixels of blocks that do not show the same in both; all 0 where none does.
+/// On half the grid, 1 for pixels of blocks that do not show the same in both; all 0 where none
+/// does.
 fn others(tint: &Tint, width: usize, height: usize) -> Vec<u8> {
     let none = !tint.blocks.iter().any(|block| tint.is_same(block));
+    let (width, height, side) = (width.div_ceil(2), height.div_ceil(2), tint.side / 2);
     let mut out = Vec::with_capacity(width * height);
     for y in 0..height {
-        let from = y / tint.side * tint.across;
+        let from = y / side * tint.across;
         let blocks = tint.blocks.get(from..from + tint.across).unwrap_or_default();
         let marks = blocks.iter().map(|block| u8::from(!none && !tint.is_same(block)));
-        out.extend(marks.flat_map(|mark| std::iter::repeat_n(mark, tint.side)).take(width));
+        out.extend(marks.flat_map(|mark| std::iter::repeat_n(mark, side)).take(width));
     }
     out
 }
 
 /// What is left out of the noise: the others, and cells of which half stands out, with those
 /// around them. And the share of pixels that is left.
-fn without_edits(scores: &Scores, texture: &[u8], others: &[u8], width: usize) -> (Vec<u8>, f64) {
+fn without_edits(scores: &Scores, texture: &[u8], others: &[u8]) -> (Vec<u8>, f64) {
+    let (width, height) = (scores.smooth.width, scores.smooth.height);
     let columns = width.max(1);
-    let height = texture.len() / columns;
     let mut cells = Cells::new(width, height);
     let rows = scores.smooth.rows().zip(texture.chunks(columns));
     for (y, (row, bins)) in rows.enumerate() {
@@ -156,39 +162,6 @@ fn middle(bins: &Bins, texture: &[u8]) -> f32 {
         sum * 2 >= texture.len()
     });
     found.map_or(0.0, |(value, _)| value)
-}
-
-/// Whether textures are alike, or each other's negative, in most blocks that have any.
-fn shows_the_same(tint: &Tint) -> bool {
-    let mut found: Vec<f32> =
-        tint.blocks.iter().filter(|block| !block.is_flat).map(|of| of.correlation).collect();
-    let middle = found.len() / 2;
-    if found.len() * 50 <= tint.blocks.len() {
-        return false;
-    }
-    found.select_nth_unstable_by(middle, f32::total_cmp).1.abs() >= SAME_THINGS
-}
-
-/// The share of blocks that changed, tint and all, and the share of parts of the picture in which
-/// most of them did.
-fn spread(tint: &Tint) -> (f64, f64) {
-    let down = tint.blocks.len().div_ceil(tint.across.max(1));
-    let mut parts = [(0_u32, 0_u32); COARSE * COARSE];
-    let mut changed = 0_u32;
-    for (at, block) in tint.blocks.iter().enumerate() {
-        let (x, y) = (at % tint.across.max(1), at / tint.across.max(1));
-        let place = y * COARSE / down.max(1) * COARSE + x * COARSE / tint.across.max(1);
-        let moved = block.apart() >= MOVED || block.distance.is_infinite();
-        changed += u32::from(moved);
-        if let Some((of, all)) = parts.get_mut(place) {
-            *of += u32::from(moved);
-            *all += 1;
-        }
-    }
-    let there = parts.iter().filter(|(_, all)| *all > 0).count();
-    let most = parts.iter().filter(|(of, all)| *all > 0 && of * 2 >= *all).count();
-    let share = f64::from(changed) / tint.blocks.len().max(1) as f64;
-    (share, most as f64 / there.max(1) as f64)
 }
 
 /// How scores become a mask.
@@ -355,40 +328,45 @@ impl Shape<'_> {
 
     /// What a part's pixels count together: octaves above the threshold.
     fn weight(&self, part: &shape::Part) -> f64 {
-        let mut sum = 0.0;
-        for (y, columns) in part.runs() {
-            let from = y as usize * self.width();
-            let range = from + columns.start as usize..from + columns.end as usize;
-            let scores = self.scores.smooth.data.get(range.clone()).unwrap_or_default();
-            let bins = self.texture.get(range).unwrap_or_default();
-            for (score, bin) in scores.iter().zip(bins) {
-                sum += f64::from((self.scores.above(*score, *bin) + 0.5).clamp(0.0, STRONG));
-            }
-        }
-        sum
+        let runs = part.runs().flat_map(|(y, columns)| self.run(y, columns));
+        let octaves = runs.map(|(score, bin)| self.scores.above(score, bin));
+        octaves.map(|of| f64::from((of + 0.5).clamp(0.0, STRONG))).sum()
     }
 
     /// From 0 to 1: how far above the threshold the mask lies, and how little else does.
     fn confidence(&self, mask: &Bits) -> f64 {
         let around = shape::dilate(mask, 2 * SLACK);
-        let (mut inside, mut outside, mut beyond) = (0.0, 0_u64, 0_u64);
+        let all = self.texture.len();
+        let pairs = self.scores.smooth.data.iter().zip(self.texture);
+        let above = pairs.filter(|(score, bin)| self.stands_out(**score, **bin)).count();
+        let (mut inside, mut within) = (0.0, 0_usize);
         for y in 0..mask.height() {
-            let from = y as usize * self.width();
-            let range = from..from + self.width();
-            let scores = self.scores.smooth.data.get(range.clone()).unwrap_or_default();
-            let bins = self.texture.get(range).unwrap_or_default();
-            for ((x, score), bin) in (0..).zip(scores).zip(bins) {
-                let above = self.scores.above(*score, *bin);
-                if mask.get(x, y) {
-                    inside += f64::from(above.clamp(0.0, STRONG));
-                } else if !around.get(x, y) {
-                    beyond += 1;
-                    outside += u64::from(above >= 0.0);
-                }
+            for columns in mask.runs(y) {
+                let pairs = self.run(y, columns);
+                let octaves = pairs.map(|(score, bin)| self.scores.above(score, bin));
+                inside += octaves.map(|of| f64::from(of.clamp(0.0, STRONG))).sum::<f64>();
+            }
+            for columns in around.runs(y) {
+                let pairs = self.run(y, columns);
+                within += pairs.filter(|(score, bin)| self.stands_out(*score, *bin)).count();
             }
         }
         let strength = inside / mask.count().max(1) as f64;
-        let stray = outside as f64 / beyond.max(1) as f64;
+        let beyond = all as f64 - around.count() as f64;
+        let stray = above.saturating_sub(within) as f64 / beyond.max(1.0);
         strength / (strength + 1.0) * (1.0 - stray)
+    }
+
+    fn stands_out(&self, score: f32, bin: u8) -> bool {
+        score >= of(&self.scores.threshold, bin)
+    }
+
+    /// The smooth scores of a run of pixels, each with its strength of texture.
+    fn run(&self, y: u32, columns: std::ops::Range<u32>) -> impl Iterator<Item = (f32, u8)> {
+        let from = y as usize * self.width();
+        let range = from + columns.start as usize..from + columns.end as usize;
+        let scores = self.scores.smooth.data.get(range.clone()).unwrap_or_default();
+        let bins = self.texture.get(range).unwrap_or_default();
+        scores.iter().copied().zip(bins.iter().copied())
     }
 }

@@ -1,5 +1,6 @@
 //! Pictures on the grid that they are compared on.
 
+use super::plane::Plane;
 use crate::decode::Rgb;
 
 /// Red, green and blue from 0 to 255, on a grid.
@@ -8,6 +9,19 @@ pub(super) struct Picture {
     pub(super) height: usize,
     /// A pixel after the other, row by row.
     pub(super) pixels: Vec<[u8; 3]>,
+}
+
+impl Picture {
+    /// Its channels, from 0 to 255.
+    pub(super) fn planes(&self) -> [Plane; 3] {
+        let mut planes = [0, 1, 2].map(|_| Plane::new(self.width, self.height));
+        let [red, green, blue] = &mut planes;
+        let to = red.data.iter_mut().zip(&mut green.data).zip(&mut blue.data);
+        for (((red, green), blue), [r, g, b]) in to.zip(&self.pixels) {
+            (*red, *green, *blue) = (f32::from(*r), f32::from(*g), f32::from(*b));
+        }
+        planes
+    }
 }
 
 /// The grid of a source: each of its pixels is a square of pixels of the source.
@@ -43,35 +57,46 @@ impl Grid {
     }
 
     fn means(self, picture: &Rgb) -> Vec<[u8; 3]> {
-        let pixels = picture.samples.as_chunks::<3>().0;
         if self.factor == 1 {
-            return pixels.to_vec();
+            return picture.samples.as_chunks::<3>().0.to_vec();
         }
         let mut out = Vec::with_capacity(self.width * self.height);
+        // Down first, which is the most and goes over samples side by side.
+        let samples = self.source.0.max(1) * 3;
+        let mut down = vec![0_u32; samples];
         let mut sums = vec![[0_u32; 3]; self.width];
-        for rows in pixels.chunks(self.source.0.max(1) * self.factor) {
-            sums.fill([0; 3]);
-            let count = rows.len() / self.source.0.max(1);
-            for row in rows.chunks(self.source.0.max(1)) {
-                if self.factor == 2 {
-                    for (sum, two) in sums.iter_mut().zip(row.chunks(2)) {
-                        for pixel in two {
-                            add(sum, *pixel);
-                        }
-                    }
-                } else {
-                    for (sum, some) in sums.iter_mut().zip(row.chunks(self.factor)) {
-                        some.iter().for_each(|pixel| add(sum, *pixel));
+        for rows in picture.samples.chunks(samples * self.factor) {
+            let count = rows.len() / samples;
+            down.fill(0);
+            for row in rows.chunks(samples) {
+                for (sum, sample) in down.iter_mut().zip(row) {
+                    *sum += u32::from(*sample);
+                }
+            }
+            let columns = down.as_chunks::<3>().0.chunks(self.factor);
+            for (sum, some) in sums.iter_mut().zip(columns) {
+                *sum = [0; 3];
+                for pixel in some {
+                    for (sum, of) in sum.iter_mut().zip(pixel) {
+                        *sum += of;
                     }
                 }
             }
-            let mut left = self.source.0;
-            for sum in &sums {
-                let columns = left.min(self.factor);
-                left -= columns;
+            let whole = self.source.0 / self.factor;
+            let mean = |sums: &[[u32; 3]], columns: usize, out: &mut Vec<[u8; 3]>| {
                 let all = u32::try_from(columns * count).unwrap_or(u32::MAX).max(1);
-                out.push(sum.map(|sum| u8::try_from((sum + all / 2) / all).unwrap_or(u8::MAX)));
-            }
+                // A whole division a sample is slow; this is exact as far as squares go.
+                let inverse = (1_u64 << 32).div_ceil(u64::from(all));
+                out.extend(sums.iter().map(|sum| {
+                    sum.map(|sum| {
+                        let mean = u64::from(sum + all / 2) * inverse >> 32;
+                        u8::try_from(mean).unwrap_or(u8::MAX)
+                    })
+                }));
+            };
+            let (squares, rest) = sums.split_at(whole.min(sums.len()));
+            mean(squares, self.factor, &mut out);
+            mean(rest, self.source.0 % self.factor, &mut out);
         }
         out
     }
@@ -103,12 +128,6 @@ impl Grid {
             out.extend(sums.into_iter().map(|pixel| pixel.map(rounded)));
         }
         out
-    }
-}
-
-fn add(sum: &mut [u32; 3], pixel: [u8; 3]) {
-    for (sum, sample) in sum.iter_mut().zip(pixel) {
-        *sum += u32::from(sample);
     }
 }
 

@@ -34,43 +34,66 @@ impl Differences {
         let plane = || Plane::new(red.width, red.height);
         let (mut first, mut second, mut light, mut chroma) = (plane(), plane(), plane(), plane());
         let table = Table::get();
-        let pixels = |[r, g, b]: &'_ [Plane; 3]| -> Vec<[f32; 3]> {
-            r.data.iter().zip(&g.data).zip(&b.data).map(|((r, g), b)| [*r, *g, *b]).collect()
-        };
-        let pairs = pixels(source).into_iter().zip(pixels(target));
-        let to = first.data.iter_mut().zip(&mut second.data);
-        let to = to.zip(light.data.iter_mut().zip(&mut chroma.data));
-        for ((source, target), ((first, second), (light, chroma))) in pairs.zip(to) {
-            let [l, a, b] = table.lab(source);
-            let [m, c, d] = table.lab(target);
-            (*first, *second) = (l, m);
-            *light = (l - m) * (l - m);
-            let less = 1.0 + 0.045 * (a * a + b * b).sqrt();
-            *chroma = ((a - c) * (a - c) + (b - d) * (b - d)) / (less * less);
+        let to = first.rows_mut().zip(second.rows_mut());
+        let to = to.zip(light.rows_mut().zip(chroma.rows_mut()));
+        let mut colours = [vec![[0.0; 3]; red.width], vec![[0.0; 3]; red.width]];
+        for (y, ((first, second), (light, chroma))) in (0_isize..).zip(to) {
+            for (row, [r, g, b]) in colours.iter_mut().zip([source, target]) {
+                let samples = r.row(y).iter().zip(g.row(y)).zip(b.row(y));
+                for (to, ((r, g), b)) in row.iter_mut().zip(samples) {
+                    *to = table.lab([*r, *g, *b]);
+                }
+            }
+            let [source, target] = &colours;
+            for (to, [l, ..]) in first.iter_mut().zip(source) {
+                *to = *l;
+            }
+            for (to, [l, ..]) in second.iter_mut().zip(target) {
+                *to = *l;
+            }
+            let pairs = source.iter().zip(target);
+            for ((light, chroma), ([l, a, b], [m, c, d])) in light.iter_mut().zip(chroma).zip(pairs)
+            {
+                *light = (l - m) * (l - m);
+                let less = 1.0 + 0.045 * (a * a + b * b).sqrt();
+                *chroma = ((a - c) * (a - c) + (b - d) * (b - d)) / (less * less);
+            }
         }
         Self { lightness: [first, second], light, chroma }
     }
 }
 
-struct Table {
-    light: Vec<f32>,
-    root: Vec<f32>,
+impl Differences {
+    /// On a grid of half the width and height.
+    pub(super) fn halved(&self) -> (Plane, Plane) {
+        (self.light.halved(), self.chroma.halved())
+    }
 }
+
+struct Table {
+    light: Box<[f32; SIZE]>,
+    root: Box<[f32; SIZE]>,
+}
+
+/// Entries of a table, a power of two, so that no place is beyond it.
+const SIZE: usize = 8192;
 
 impl Table {
     fn get() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
             let known = srgb_to_linear();
-            let light = (0..LIGHTS)
-                .map(|at| {
-                    let known = |at: usize| known.get(at.min(255)).copied().unwrap_or_default();
-                    let share = (at % 8) as f32 / 8.0;
-                    known(at / 8) * (1.0 - share) + known(at / 8 + 1) * share
-                })
-                .collect();
-            let root = (0..=ROOTS).map(|at| root(at as f64 / ROOTS as f64)).collect();
-            Self { light, root }
+            let mut light = Box::new([1.0; SIZE]);
+            for (at, to) in light.iter_mut().enumerate().take(LIGHTS) {
+                let known = |at: usize| known.get(at.min(255)).copied().unwrap_or_default();
+                let share = (at % 8) as f32 / 8.0;
+                *to = known(at / 8) * (1.0 - share) + known(at / 8 + 1) * share;
+            }
+            let mut roots = Box::new([1.0; SIZE]);
+            for (at, to) in roots.iter_mut().enumerate().take(ROOTS) {
+                *to = root(at as f64 / ROOTS as f64);
+            }
+            Self { light, root: roots }
         })
     }
 
@@ -85,14 +108,14 @@ impl Table {
 }
 
 /// The entry nearest to a place.
-fn pick(table: &[f32], at: f32) -> f32 {
+fn pick(table: &[f32; SIZE], at: f32) -> f32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "such casts saturate"
+        reason = "such casts saturate, and places are few"
     )]
-    let at = (at + 0.5) as usize;
-    table.get(at).copied().unwrap_or(1.0)
+    let at = (at + 0.5) as i32 as usize & (SIZE - 1);
+    table.get(at).copied().unwrap_or_default()
 }
 
 /// The cube root, and the line that takes its place near black.

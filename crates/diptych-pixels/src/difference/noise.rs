@@ -36,10 +36,23 @@ const NEAR_ZERO: f32 = 0.05;
 /// For each strength of texture a number.
 pub(super) type Bins = [f32; BINS];
 
-/// How strong the texture is that both pictures share, for each pixel.
+/// How strong the texture is that both pictures share, for each pixel of a grid of half the width
+/// and height.
 pub(super) fn texture(differences: &Differences) -> Vec<u8> {
-    let [source, target] = differences.lightness.each_ref().map(|plane| gradient(plane).mean(3));
+    let smooth = |plane: &Plane| gradient(plane).halved().mean(1);
+    let [source, target] = differences.lightness.each_ref().map(smooth);
     source.data.iter().zip(&target.data).map(|(a, b)| bin(a.min(*b))).collect()
+}
+
+/// What is known of a grid of half the width and height, for each pixel.
+pub(super) fn doubled(half: &[u8], width: usize, height: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(width * height);
+    for y in 0..height {
+        let columns = width.div_ceil(2);
+        let row = half.get(y / 2 * columns..(y / 2 + 1) * columns).unwrap_or_default();
+        out.extend(row.iter().flat_map(|value| [*value; 2]).take(width));
+    }
+    out
 }
 
 fn bin(gradient: f32) -> u8 {
@@ -157,25 +170,26 @@ impl Scores {
     /// Of differences, learnt from pixels that are not `left_out`. In the first round many of
     /// those may still be edited, and what is above the middle is not believed.
     pub(super) fn of(
-        differences: &Differences,
+        (of_light, of_chroma): (&Plane, &Plane),
         texture: &[u8],
         left_out: &[u8],
+        smoothing: usize,
         is_first: bool,
         options: &DifferenceOptions,
     ) -> Self {
-        let light = floor(&differences.light, texture, left_out, options);
-        let chroma = floor(&differences.chroma, texture, left_out, options);
+        let light = floor(of_light, texture, left_out, options);
+        let chroma = floor(of_chroma, texture, left_out, options);
         let mut weights = [(0.0, 0.0); BINS];
         for (to, (light, chroma)) in weights.iter_mut().zip(light.iter().zip(&chroma)) {
             *to = (0.5 / light, 0.5 / chroma);
         }
-        let mut fine = Plane::new(differences.light.width, differences.light.height);
-        let pairs = differences.light.data.iter().zip(&differences.chroma.data).zip(texture);
+        let mut fine = Plane::new(of_light.width, of_light.height);
+        let pairs = of_light.data.iter().zip(&of_chroma.data).zip(texture);
         for (to, ((of_light, of_chroma), bin)) in fine.data.iter_mut().zip(pairs) {
             let (light, chroma) = weights.get(usize::from(*bin)).copied().unwrap_or_default();
             *to = of_light * light + of_chroma * chroma;
         }
-        let smooth = fine.mean(narrow(options.smoothing));
+        let smooth = fine.mean(smoothing);
         let threshold = thresholds(&smooth, texture, left_out, is_first, options);
         let mut noise = [0.0; BINS];
         for (to, (light, chroma)) in noise.iter_mut().zip(light.iter().zip(&chroma)) {

@@ -93,7 +93,7 @@ parameters! {
     aspect "aspect", "a share", 0.02, (0.0, 0.2),
         "How far the aspects of source and target may lie apart. Beyond it they are no two versions \
          of one picture, or one of them was cropped.";
-    side "side", "pixels", 768.0, (64.0, 4096.0),
+    side "side", "pixels", 400.0, (64.0, 4096.0),
         "The longest side of the grid that pictures are compared on; larger ones are brought to it \
          by a whole factor. A border is then known to that factor.";
     smoothing "smoothing", "pixels of the grid", 4.0, (0.0, 16.0),
@@ -136,6 +136,9 @@ parameters! {
          as changed.";
     unrest "unrest", "squared differences of colour", 8.0, (0.0, 10000.0),
         "The noise of lightness from which on the whole picture counts as changed.";
+    broad "broad", "a share of the picture", 0.25, (0.0, 1.0),
+        "The share of the picture that has to have changed for tint, misfit, unrest or lost detail to \
+         make an edit one of the whole picture.";
     whole "whole", "a share of the picture", 0.985, (0.0, 1.0),
         "The area of a mask from which on the whole picture counts as changed.";
 }

@@ -73,6 +73,19 @@ impl Plane {
         out
     }
 
+    /// The means of squares of two by two.
+    pub(super) fn halved(&self) -> Self {
+        let mut out = Self::new(self.width.div_ceil(2), self.height.div_ceil(2));
+        for (y, to) in (0_isize..).step_by(2).zip(out.rows_mut()) {
+            let pairs = self.row(y).chunks(2).zip(self.row(y + 1).chunks(2));
+            for (to, (upper, lower)) in to.iter_mut().zip(pairs) {
+                let sum = upper.iter().sum::<f32>() + lower.iter().sum::<f32>();
+                *to = sum / (upper.len() + lower.len()) as f32;
+            }
+        }
+        out
+    }
+
     /// The mean over squares that reach that far to each side.
     pub(super) fn mean(&self, reach: usize) -> Self {
         let weight = 1.0 / (2 * reach + 1) as f32;

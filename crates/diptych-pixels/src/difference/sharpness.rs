@@ -34,7 +34,7 @@ pub(super) struct Sharpness {
 
 impl Sharpness {
     /// Told by blocks that show the same in both.
-    pub(super) fn of(source: &Plane, target: &Plane, tint: &Tint) -> Self {
+    pub(super) fn of(source: &[Plane; 3], target: &[Plane; 3], tint: &Tint) -> Self {
         let squares = squares(source, target, tint);
         let mut best = Self { source: 0, target: 0 };
         if squares.is_empty() {
@@ -107,7 +107,7 @@ fn inner(plane: &Plane) -> impl Iterator<Item = &[f32]> {
 }
 
 /// Blocks with texture that show the same in both, and what lies around them.
-fn squares(source: &Plane, target: &Plane, tint: &Tint) -> Vec<[Plane; 2]> {
+fn squares(source: &[Plane; 3], target: &[Plane; 3], tint: &Tint) -> Vec<[Plane; 2]> {
     let side = tint.side;
     let places: Vec<(usize, usize)> = tint
         .blocks
@@ -124,14 +124,18 @@ fn squares(source: &Plane, target: &Plane, tint: &Tint) -> Vec<[Plane; 2]> {
         .collect()
 }
 
-fn cut(plane: &Plane, (left, top): (usize, usize), side: usize) -> Plane {
+/// The brightness of a square and of what kernels reach around it.
+fn cut([red, green, blue]: &[Plane; 3], (left, top): (usize, usize), side: usize) -> Plane {
     let wide = side + 2 * REACH;
     let from = |at: usize, step: usize| {
         isize::try_from(at + step).unwrap_or_default() - REACH.cast_signed()
     };
     let data = (0..wide)
         .flat_map(|y| (0..wide).map(move |x| (x, y)))
-        .map(|(x, y)| plane.at(from(left, x), from(top, y)))
+        .map(|(x, y)| {
+            let (x, y) = (from(left, x), from(top, y));
+            0.299 * red.at(x, y) + 0.587 * green.at(x, y) + 0.114 * blue.at(x, y)
+        })
         .collect();
     Plane { width: wide, height: wide, data }
 }

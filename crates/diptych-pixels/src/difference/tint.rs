@@ -6,6 +6,7 @@
 //! weight, step by step.
 
 use super::grid::Picture;
+use super::plane::Plane;
 
 /// Pixels along a side of a block, and of small pictures.
 const SIDE: usize = 8;
@@ -42,6 +43,8 @@ pub(super) struct Block {
     target: [f32; 3],
     /// Whether neither has texture.
     pub(super) is_flat: bool,
+    /// How strong the texture of source and target is: the variance of brightness.
+    pub(super) contrast: [f32; 2],
     /// How alike their textures are, from -1 to 1.
     pub(super) correlation: f32,
     /// Distance from the map of colours, in levels; beyond all bounds where textures differ.
@@ -49,8 +52,14 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// Whether both have texture.
+    pub(super) fn has_texture(&self) -> bool {
+        let [source, target] = self.contrast;
+        source.min(target) >= FLAT
+    }
+
     /// Whether the block may show the same in both.
-    fn agrees(&self) -> bool {
+    pub(super) fn agrees(&self) -> bool {
         self.is_flat || self.correlation > SAME
     }
 
@@ -159,32 +168,41 @@ impl Tint {
         square.sqrt()
     }
 
-    /// The target with the colours of the source, each channel a plane's values row by row, and
+    /// The target with the colours of the source, and
     /// the mean of what was added or taken, in levels.
-    pub(super) fn undo(&self, target: &Picture) -> ([Vec<f32>; 3], f64) {
+    ///
+    /// What the tint drove to black or white cannot be brought back: there the source's value is
+    /// taken where it lies beyond.
+    pub(super) fn undo(&self, source: &Picture, target: &Picture) -> ([Plane; 3], f64) {
         #[expect(clippy::cast_possible_truncation, reason = "the precision of samples")]
         let map = self.map.map(|row| row.map(|value| value as f32));
         let middle = 128.0_f32;
-        let mut moved = 0.0;
-        let planes = [0, 1, 2].map(|channel: usize| {
-            let [x, y, z, all] = map.get(channel).copied().unwrap_or_default();
-            let mut sum = 0.0_f64;
-            let mut plane = Vec::with_capacity(target.pixels.len());
-            for row in target.pixels.chunks(target.width.max(1)) {
-                let mut of_row = 0.0_f32;
-                for pixel in row {
-                    let [r, g, b] = pixel.map(f32::from);
-                    let was = [r, g, b].get(channel).copied().unwrap_or_default();
-                    let add = x * (r - middle) + y * (g - middle) + z * (b - middle) + all;
-                    let is = (was + add).clamp(0.0, 255.0);
-                    of_row += (is - was).abs();
-                    plane.push(is);
-                }
-                sum += f64::from(of_row);
+        let mut planes = [0, 1, 2].map(|_| Plane::new(target.width, target.height));
+        let mut moved = 0.0_f64;
+        let width = target.width.max(1);
+        let [red, green, blue] = &mut planes;
+        let to = red.rows_mut().zip(green.rows_mut()).zip(blue.rows_mut());
+        let from = target.pixels.chunks(width).zip(source.pixels.chunks(width));
+        for (((red, green), blue), (target, source)) in to.zip(from) {
+            let mut of_row = 0.0_f32;
+            let to = red.iter_mut().zip(green).zip(blue);
+            for (((red, green), blue), (target, source)) in to.zip(target.iter().zip(source)) {
+                let was = target.map(f32::from);
+                let source = source.map(f32::from);
+                let [r, g, b] = was.map(|value| value - middle);
+                let undo = |[x, y, z, all]: [f32; 4], was: f32, source: f32| {
+                    let is = (was + (x * r + y * g + z * b + all)).max(0.0).min(255.0);
+                    let is_lost = (was <= 0.0 && source < is) | (was >= 255.0 && source > is);
+                    ((is - was).abs(), if is_lost { source } else { is })
+                };
+                let (of_red, is_red) = undo(map[0], was[0], source[0]);
+                let (of_green, is_green) = undo(map[1], was[1], source[1]);
+                let (of_blue, is_blue) = undo(map[2], was[2], source[2]);
+                of_row += of_red + of_green + of_blue;
+                (*red, *green, *blue) = (is_red, is_green, is_blue);
             }
-            moved += sum;
-            plane
-        });
+            moved += f64::from(of_row);
+        }
         (planes, moved / (3 * target.pixels.len().max(1)) as f64)
     }
 }
@@ -251,6 +269,7 @@ impl Sums {
         Block {
             source: self.source.map(|sum| sum as f32 / count),
             target: self.target.map(|sum| sum as f32 / count),
+            contrast: [of_source, of_target],
             is_flat: of_source.max(of_target) < FLAT,
             correlation: (ab - a * b) / both.max(1e-3).sqrt(),
             distance: 0.0,

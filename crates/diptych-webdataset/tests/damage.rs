@@ -1,10 +1,7 @@
 //! Shards that are cut or spoiled anywhere, and records that are too long: what is whole is read as
 //! it was, and nothing is made up.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "tests state what they expect by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -147,7 +147,7 @@ pub(super) fn part_of<'a>(part: &MaskPart, bytes: &'a [u8]) -> Part<'a> {
 }
 
 /// The parts of a mask that are pictures.
-fn pictures_of(mask: &Mask) -> impl Iterator<Item = &Picture> {
+pub(super) fn pictures_of(mask: &Mask) -> impl Iterator<Item = &Picture> {
     mask.parts.iter().filter_map(|part| match part {
         MaskPart::Picture(picture) => Some(picture),
         MaskPart::RunLength { .. } => None,

@@ -118,9 +118,7 @@ impl Bits {
         for y in 0..height {
             let from = y / u32::try_from(factor).unwrap_or(u32::MAX);
             for columns in self.runs(from.min(self.height.saturating_sub(1))) {
-                let times = |at: u32| {
-                    u32::try_from(at as usize * factor).unwrap_or(u32::MAX)
-                };
+                let times = |at: u32| u32::try_from(at as usize * factor).unwrap_or(u32::MAX);
                 out.set_run(y, times(columns.start)..times(columns.end), true);
             }
         }

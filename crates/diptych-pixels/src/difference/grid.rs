@@ -51,11 +51,8 @@ impl Grid {
     /// resampled.
     pub(super) fn bring(self, picture: &Rgb) -> Picture {
         let size = (picture.width as usize, picture.height as usize);
-        let pixels = if size == self.source {
-            self.means(picture)
-        } else {
-            self.resampled(picture, size)
-        };
+        let pixels =
+            if size == self.source { self.means(picture) } else { self.resampled(picture, size) };
         Picture { width: self.width, height: self.height, pixels }
     }
 
@@ -134,11 +131,7 @@ impl Grid {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "between 0 and 255"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 255")]
 fn rounded(value: f32) -> u8 {
     (value + 0.5).clamp(0.0, 255.0) as u8
 }
@@ -174,9 +167,8 @@ fn taps(places: usize, factor: usize, source: usize, picture: usize) -> Vec<Taps
             let reach = 2.0 * stretch;
             let first = whole(centre - reach);
             let last = whole(centre + reach + 1.0).min(picture);
-            let weights: Vec<f64> = (first..last)
-                .map(|at| cubic((at as f64 + 0.5 - centre) / stretch))
-                .collect();
+            let weights: Vec<f64> =
+                (first..last).map(|at| cubic((at as f64 + 0.5 - centre) / stretch)).collect();
             let sum: f64 = weights.iter().sum();
             #[expect(clippy::cast_possible_truncation, reason = "the precision of samples")]
             let weights = weights.into_iter().map(|weight| (weight / sum) as f32).collect();
@@ -186,11 +178,7 @@ fn taps(places: usize, factor: usize, source: usize, picture: usize) -> Vec<Taps
 }
 
 /// The whole part of what is not below zero; zero for what is.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "such casts saturate"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "such casts saturate")]
 fn whole(value: f64) -> usize {
     value as usize
 }

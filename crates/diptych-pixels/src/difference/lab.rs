@@ -15,11 +15,8 @@ const LIGHTS: usize = 255 * 8 + 1;
 const ROOTS: usize = 4096;
 
 /// From linear sRGB to XYZ, each row through its white.
-const ROWS: [[f32; 3]; 3] = [
-    [0.433_91, 0.376_23, 0.189_86],
-    [0.212_6, 0.715_2, 0.072_2],
-    [0.017_72, 0.109_46, 0.872_82],
-];
+const ROWS: [[f32; 3]; 3] =
+    [[0.433_91, 0.376_23, 0.189_86], [0.212_6, 0.715_2, 0.072_2], [0.017_72, 0.109_46, 0.872_82]];
 
 /// Lightness and how two pictures differ in it, and in what is no lightness.
 pub(super) struct Differences {
@@ -103,8 +100,9 @@ impl Table {
     fn lab(&self, pixel: [f32; 3]) -> [f32; 3] {
         let light = pixel.map(|sample| pick(&self.light, sample * 8.0));
         let [r, g, b] = light;
-        let [x, y, z] =
-            ROWS.map(|[of_r, of_g, of_b]| pick(&self.root, (of_r * r + of_g * g + of_b * b) * ROOTS as f32));
+        let [x, y, z] = ROWS.map(|[of_r, of_g, of_b]| {
+            pick(&self.root, (of_r * r + of_g * g + of_b * b) * ROOTS as f32)
+        });
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 }

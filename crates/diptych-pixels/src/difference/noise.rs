@@ -79,8 +79,7 @@ fn gradient(plane: &Plane) -> Plane {
             _ => (0.0, 0.0),
         });
         let ends = |x: usize| {
-            let ((a, d), (_, e), (b, f)) =
-                (column(x.saturating_sub(1)), column(x), column(x + 1));
+            let ((a, d), (_, e), (b, f)) = (column(x.saturating_sub(1)), column(x), column(x + 1));
             (b - a, d + 2.0 * e + f)
         };
         let all = std::iter::once(ends(0)).chain(middle).chain(std::iter::once(ends(last)));
@@ -237,9 +236,8 @@ fn floor(
     for y in (0..differences.height).step_by(SAMPLED) {
         let at = y.cast_signed();
         let rows = [-2, -1, 0, 1, 2].map(|step: isize| differences.row(at + step));
-        let columns: Vec<f32> = (0..width)
-            .map(|x| rows.iter().filter_map(|row| row.get(x)).sum())
-            .collect();
+        let columns: Vec<f32> =
+            (0..width).map(|x| rows.iter().filter_map(|row| row.get(x)).sum()).collect();
         let skip = y * width + 2;
         let bins = texture.iter().zip(left_out).skip(skip).step_by(SAMPLED);
         for (five, (bin, out)) in columns.windows(5).step_by(SAMPLED).zip(bins) {

@@ -99,9 +99,11 @@ impl Sharpness {
 /// What no kernel reaches the border from.
 fn inner(plane: &Plane) -> impl Iterator<Item = &[f32]> {
     let (height, width) = (plane.height.saturating_sub(2 * REACH), plane.width);
-    plane.rows().skip(REACH).take(height).map(move |row| {
-        row.get(REACH..width.saturating_sub(REACH)).unwrap_or_default()
-    })
+    plane
+        .rows()
+        .skip(REACH)
+        .take(height)
+        .map(move |row| row.get(REACH..width.saturating_sub(REACH)).unwrap_or_default())
 }
 
 /// Blocks with texture that show the same in both, and what lies around them.

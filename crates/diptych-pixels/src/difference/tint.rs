@@ -296,8 +296,8 @@ fn start(voters: &[Block]) -> [f32; 3] {
     // Corners of steps, each with the eight steps around it.
     let mut best = (0.0, [0.0; 3]);
     let two = |at: usize| [at - 1, at];
-    for (r, g, b) in (1..VOTES)
-        .flat_map(|r| (1..VOTES).flat_map(move |g| (1..VOTES).map(move |b| (r, g, b))))
+    for (r, g, b) in
+        (1..VOTES).flat_map(|r| (1..VOTES).flat_map(move |g| (1..VOTES).map(move |b| (r, g, b))))
     {
         let around = two(r).into_iter().flat_map(|r| {
             two(g).into_iter().flat_map(move |g| two(b).map(|b| (r * VOTES + g) * VOTES + b))

@@ -50,9 +50,8 @@ pub(super) fn is_redrawn(tint: &Tint) -> bool {
     if with.is_empty() || (most as f64) < EVERYWHERE * with.len() as f64 {
         return false;
     }
-    let places = || {
-        tint.blocks.iter().enumerate().filter(|(_, block)| is_anew(block)).map(|(at, _)| at)
-    };
+    let places =
+        || tint.blocks.iter().enumerate().filter(|(_, block)| is_anew(block)).map(|(at, _)| at);
     let across = tint.across.max(1);
     let down = tint.blocks.len().div_ceil(across);
     let wide = reach(places().map(|at| at % across).collect());

@@ -11,7 +11,8 @@ fn scene(x: u32, y: u32) -> [u8; 3] {
     state = (state ^ 0x9E37_79B9).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     state = (state ^ state >> 29).wrapping_mul(0x94D0_49BB_1331_11EB);
     let grain = (state >> 59) as u8;
-    [60 + grain + (x / 4) as u8, 90 + grain, 140 + grain - (y / 8) as u8]
+    let [x, y] = [x / 4, y / 8].map(|of| of.to_le_bytes()[0]);
+    [60 + grain + x, 90 + grain, 140 + grain - y]
 }
 
 fn png(

@@ -95,7 +95,7 @@ pub(crate) fn extra(raw: &RawValue) -> Result<Option<Extra>, String> {
         if restored.pair.pair_id.is_empty() {
             return Err(within("a record without a pair_id".to_owned()));
         }
-        if restored.pair.target.is_none() {
+        if restored.pictures.target.is_none() {
             return Err(within("a record without a target".to_owned()));
         }
         Ok(Some(Box::new(restored)))

@@ -165,12 +165,28 @@ fn prepare(root: &Path, args: &Args, tasks: &[Task<'_>]) -> anyhow::Result<(Valu
         ("python", args.python.clone().into()),
     ]);
     values.extend(args.peers.iter().map(|peers| ("peers", peers.clone().into())));
-    let mut contestants = tasks.iter().flat_map(|task| task.work.contestants);
-    if contestants.any(|of| of.asks_for("tar_index")) {
+    let asks = |program| {
+        tasks.iter().flat_map(|task| task.work.contestants).any(|of| of.asks_for(program))
+    };
+    if asks("xtask") {
+        let xtask = std::env::current_exe().context("finding this program")?;
+        values.insert("xtask", release_of(root, xtask)?.into());
+    }
+    if asks("tar_index") {
         let what = ["--package", "diptych-storage", "--example", "tar_index"];
         values.insert("tar_index", build(root, &what)?.into());
     }
     Ok((values, head))
+}
+
+/// This program, built for release.
+fn release_of(root: &Path, this: PathBuf) -> anyhow::Result<PathBuf> {
+    // A program that runs cannot be written over everywhere.
+    if cfg!(debug_assertions) {
+        build(root, &["--package", "xtask", "--bin", "xtask"])
+    } else {
+        Ok(this)
+    }
 }
 
 fn perform(task: &Task<'_>, common: &Values, rounds: usize) -> anyhow::Result<Outcome> {

@@ -6,7 +6,7 @@
 
 mod archive;
 mod case;
-mod draw;
+pub(crate) mod draw;
 mod form;
 mod imgedit;
 mod imgedit_bad;
@@ -16,7 +16,7 @@ mod inter_edit;
 mod inter_edit_bad;
 mod inter_edit_samples;
 mod jpeg;
-mod noise;
+pub(crate) mod noise;
 mod outputs;
 mod pape;
 mod pape_bad;

@@ -11,6 +11,7 @@
 mod bench;
 mod docs;
 mod fixtures;
+mod masks;
 #[cfg(test)]
 mod tidy;
 
@@ -43,6 +44,11 @@ enum Command {
     },
     /// Measure the command against others, on data of your own (`docs/benchmarks.md`).
     Bench(bench::Args),
+    /// Compare change masks with the truth, and with the obvious way to them (`docs/masks.md`).
+    Masks(masks::Args),
+    /// What `bench` runs for works on masks.
+    #[command(hide = true)]
+    MaskWork(masks::work::Args),
 }
 
 fn main() -> ExitCode {
@@ -65,5 +71,7 @@ fn run(cli: &Cli) -> anyhow::Result<String> {
         Command::Fixtures { check } => fixtures::run(root, *check),
         Command::Docs { check } => docs::run(root, *check),
         Command::Bench(args) => bench::run(root, args),
+        Command::Masks(args) => masks::run(args),
+        Command::MaskWork(args) => masks::work::run(args),
     }
 }

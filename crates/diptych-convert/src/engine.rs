@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use diptych_format::options::Assignment;
 use diptych_format::writer::MaskNeeds;
-use diptych_format::{Format, MaskMeaning, Options, Probe, Writer};
+use diptych_format::{About, Format, MaskMeaning, Options, Probe, Used, Writer};
 use diptych_schema::MaskOrigin;
 use diptych_storage::Limits;
 use diptych_storage::output::{LocalOutput, WriteTree, free_space};
@@ -274,17 +274,18 @@ impl Engine {
                 value: value.clone(),
             })
             .collect();
-        Ok(format.open_writer(&Options::new(about.name, about.options, &given)?)?)
+        let options = Options::new(about.name, about.options, &given, Used::Writing)?;
+        Ok(format.open_writer(&options)?)
     }
 
     /// What a request comes to, before anything is written.
     fn prepare(&self, request: &Request, observer: &dyn Observer) -> Result<Prepared, EngineError> {
         let format = format_named(self.formats, &request.to, "written")?;
         let about = format.about();
-        let options = Options::new(about.name, about.options, &request.options)?;
+        let options = Options::new(about.name, about.options, &request.options, Used::Writing)?;
         let writer = format.open_writer(&options)?;
         let sources = self.open(request, observer)?;
-        check_options(&request.options, &sources, Some(about.name))?;
+        check_options(&request.options, &sources, Some(about))?;
         let needs = writer.mask_needs();
         let terms = Terms {
             generator: GENERATOR.to_owned(),
@@ -295,6 +296,7 @@ impl Engine {
             shard_size: request.shard_size,
             strict: request.strict,
             probe: request.probe == Probe::Header,
+            mask_grid_asked: request.mask_grid.is_some(),
             mask_grid: request.mask_grid.unwrap_or(match needs.on_source {
                 true => MaskGrid::Source,
                 false => MaskGrid::AsReleased,
@@ -342,15 +344,21 @@ struct Prepared {
     terms: Terms,
 }
 
-/// Refuses options of formats that take no part, which would be ignored in silence.
+/// Refuses options that take no part, which would be ignored in silence.
 fn check_options(
     options: &[Assignment],
     sources: &[OpenSource],
-    to: Option<&str>,
+    to: Option<&About>,
 ) -> Result<(), EngineError> {
-    let takes_part =
-        |name: &str| to == Some(name) || sources.iter().any(|source| source.terms.format == name);
-    match options.iter().find(|option| !takes_part(&option.format)) {
+    let has = |about: &About, option: &Assignment, used| {
+        about.name == option.format
+            && about.options.iter().any(|spec| spec.key == option.key && spec.used == used)
+    };
+    let takes_part = |option: &Assignment| {
+        to.is_some_and(|to| has(to, option, Used::Writing))
+            || sources.iter().any(|source| has(source.about(), option, Used::Reading))
+    };
+    match options.iter().find(|option| !takes_part(option)) {
         None => Ok(()),
         Some(Assignment { format, key, .. }) => {
             Err(EngineError::StrayOption { format: format.clone(), key: key.clone() })

@@ -40,7 +40,7 @@ pub enum EngineError {
     #[error("`--difference {0}`")]
     Difference(#[from] ParameterError),
     /// Options were given for a format that takes no part.
-    #[error("`-o {format}.{key}` is for a format that takes no part in this")]
+    #[error("`-o {format}.{key}` is for a format that takes no part in this, or not so")]
     StrayOption {
         /// The format named.
         format: String,
@@ -237,6 +237,7 @@ impl EngineError {
             self,
             Self::NoFormat { .. }
                 | Self::Option(_)
+                | Self::Format(FormatError::Option(_))
                 | Self::StrayOption { .. }
                 | Self::NoLabel { .. }
                 | Self::NoUnit { .. }

@@ -148,6 +148,9 @@ pub struct Terms {
     /// The grid that masks are written on. Files from before it could be asked for do not say it.
     #[serde(default)]
     pub mask_grid: MaskGrid,
+    /// Whether that was asked for, or is what the writer needs.
+    #[serde(default)]
+    pub mask_grid_asked: bool,
     /// What the masks of a source are made from, by its label; the release's own where it is not
     /// said.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -238,8 +241,12 @@ impl Terms {
                 let words: Vec<_> = from.iter().map(|origin| origin.0.word()).collect();
                 words.join(",")
             };
-            let each = terms.mask_from.iter().map(|(label, from)| (label, words(from)));
-            each.map(|(label, words)| format!("{words} ({label})")).collect::<Vec<_>>().join("; ")
+            let each = terms.sources.iter().map(|source| {
+                let of_source = terms.mask_from.get(&source.label).map(words);
+                let of_source = of_source.unwrap_or(MaskOrigin::Release.word().to_owned());
+                format!("{of_source} ({})", source.label)
+            });
+            each.collect::<Vec<_>>().join("; ")
         };
         compare("--mask-from", from(earlier), from(self));
         let said = |terms: &Self| format!("{:?}", terms.difference);
@@ -264,6 +271,7 @@ mod tests {
             strict: false,
             probe: true,
             mask_grid,
+            mask_grid_asked: false,
             mask_from: BTreeMap::new(),
             difference: BTreeMap::new(),
         };

@@ -182,10 +182,10 @@ fn write_unit(
     plan: &UnitPlan,
     folder: &str,
 ) -> Result<Receipt, EngineError> {
-    let Terms { mask_grid, strict, .. } = job.plan.terms;
+    let Terms { mask_grid, mask_grid_asked, strict, .. } = job.plan.terms;
     let difference = job.plan.terms.difference_options()?;
     let (sources, limits, writer) = (job.sources, job.limits, job.writer);
-    let stage = Stage { sources, limits, writer, mask_grid, difference };
+    let stage = Stage { sources, limits, writer, mask_grid, mask_grid_asked, difference };
     let rejections = work::path(&format!("{folder}/{REJECTIONS}"))?;
     let mut rejections = RejectionLines::new(job.out, rejections);
     let mut output = UnitFolder { out: job.out, folder: folder.to_owned(), small: false };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use diptych_format::options::Assignment;
 use diptych_format::{
-    About, Detection, Format, OptionKind, Options, Place, Probe, Reader, ReaderInput,
+    About, Detection, Format, OptionKind, Options, Place, Probe, Reader, ReaderInput, Used,
 };
 use diptych_storage::read::Pieces;
 use diptych_storage::recent::Recent;
@@ -144,7 +144,7 @@ pub(crate) fn open_sources(
             }
         };
         let about = format.about();
-        let given = Options::new(about.name, about.options, options)?;
+        let given = Options::new(about.name, about.options, options, Used::Reading)?;
         // A label does not depend on where the release lies, since it is part of the output.
         let before = open.iter().filter(|s| s.terms.format == about.name).count();
         let label = match before {

@@ -25,6 +25,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) limits: Limits,
     pub(crate) writer: &'a dyn Writer,
     pub(crate) mask_grid: MaskGrid,
+    /// Whether that was asked for, or is what the writer needs.
+    pub(crate) mask_grid_asked: bool,
     pub(crate) difference: DifferenceOptions,
 }
 

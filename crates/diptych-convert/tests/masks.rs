@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use diptych_convert::{MaskGrid, Request};
 use diptych_format::{Edit, Format};
+use diptych_pixels::{Bits, Orientation};
 use diptych_schema::{
     Address, Combine, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, Picture,
 };
@@ -289,4 +290,30 @@ fn the_report_says_which_grid_was_asked_for() {
         let report = serde_json::to_value(report.options).unwrap();
         assert_eq!(report.get("mask_grid").unwrap(), word);
     }
+}
+
+/// A source that is stored lying on its side, 2x6 for 6x2 that are seen; its mask is of what is
+/// seen, and its first three columns are edited.
+fn turned() -> Vec<Vec<Edit>> {
+    let stored = Bits::new(2, 6).to_png(Some(Orientation::QuarterTurn)).unwrap();
+    let source = picture("s.png", stored);
+    let seen = || vec![drawn(6, "###...###...")];
+    let lying = || vec![drawn(2, "##..........")];
+    let of = |id, parts| EditPair {
+        source: source.clone(),
+        ..masked(id, Edited::White, Grid::Other, parts)
+    };
+    vec![vec![edit(of("toy:seen", seen())), edit(of("toy:stored", lying()))]]
+}
+
+#[test]
+fn a_mask_of_what_is_seen_is_turned_to_what_is_stored() {
+    let (written, rejected) = masks(&[&Toy(turned)], |request| {
+        request.mask_grid = Some(MaskGrid::Source);
+    });
+    assert_eq!(rejected, Told::new());
+    let rows = |id: &str| written[id].rsplit_once(':').unwrap().1.to_owned();
+    assert_eq!(rows("seen"), "../../../##/##/##");
+    assert_eq!(rows("stored"), "##/../../../../..");
+    assert!(written["seen"].starts_with("2x6 name:m.png on:source "), "{}", written["seen"]);
 }

@@ -14,7 +14,7 @@ mod row;
 use diptych_schema::{Edited, Split, vocabulary};
 use diptych_storage::text::printable;
 
-use crate::options::{OptionKind, OptionSpec};
+use crate::options::{OptionKind, OptionSpec, Used};
 pub use row::{ForeignRow, Roles, RowFault};
 
 vocabulary! {
@@ -91,6 +91,7 @@ pub const MAP: OptionSpec = OptionSpec {
     default: "",
     help: "what the fields of a foreign release are, as `COLUMN:NAME,...`, or the name of a \
            known layout; told by the fields where it is not given",
+    used: Used::Reading,
 };
 
 /// Which fields of a row are which columns of a pair.

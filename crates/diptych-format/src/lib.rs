@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 pub use ending::EndOfRows;
 pub use error::{FormatError, Place};
-pub use options::{OptionKind, OptionSpec, Options};
+pub use options::{OptionKind, OptionSpec, Options, Used};
 pub use reader::{Edit, Edits, Part, Probe, Reader, Rest, SourceFile, Stated, Tally};
 pub use rejection::{Notice, Rejection};
 pub use writer::{Atom, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};

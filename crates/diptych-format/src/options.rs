@@ -13,6 +13,17 @@ pub struct OptionSpec {
     pub default: &'static str,
     /// What it does: a fragment without a period.
     pub help: &'static str,
+    /// Whether it is about reading releases or about writing outputs.
+    pub used: Used,
+}
+
+/// When an option has a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Used {
+    /// When a release is read.
+    Reading,
+    /// When an output is written.
+    Writing,
 }
 
 /// What an option's value may be.
@@ -113,8 +124,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Takes the assignments that mean `format` and checks them against `specs`. Of two for one
-    /// key the later holds.
+    /// Takes the assignments that mean `format` and checks them against those of `specs` that are
+    /// `used` so; those of the others are left alone. Of two for one key the later holds.
     ///
     /// # Errors
     /// [`OptionError`] for a key that is not declared or a value that is not of its kind.
@@ -122,14 +133,19 @@ impl Options {
         format: &'static str,
         specs: &'static [OptionSpec],
         given: &[Assignment],
+        used: Used,
     ) -> Result<Self, OptionError> {
+        let of_use = specs.iter().filter(|spec| spec.used == used);
         let mut values: BTreeMap<_, _> =
-            specs.iter().map(|spec| (spec.key, spec.default.to_owned())).collect();
+            of_use.map(|spec| (spec.key, spec.default.to_owned())).collect();
         for Assignment { key, value, .. } in given.iter().filter(|g| g.format == format) {
             let spec = specs.iter().find(|spec| spec.key == key).ok_or_else(|| {
                 let known = specs.iter().map(|spec| spec.key).collect();
                 OptionError::Unknown { format, key: key.clone(), known }
             })?;
+            if spec.used != used {
+                continue;
+            }
             let expected = match spec.kind {
                 OptionKind::Flag if matches!(value.as_str(), "true" | "false") => None,
                 OptionKind::Flag => Some("true or false".to_owned()),
@@ -208,15 +224,39 @@ mod tests {
     use super::*;
 
     const SPECS: &[OptionSpec] = &[
-        OptionSpec { key: "side", kind: OptionKind::Flag, default: "true", help: "" },
-        OptionSpec { key: "mode", kind: OptionKind::Choice(&["a", "b"]), default: "a", help: "" },
-        OptionSpec { key: "group", kind: OptionKind::Size, default: "100MB", help: "" },
-        OptionSpec { key: "name", kind: OptionKind::Text, default: "", help: "" },
+        OptionSpec {
+            key: "side",
+            kind: OptionKind::Flag,
+            default: "true",
+            help: "",
+            used: Used::Reading,
+        },
+        OptionSpec {
+            key: "mode",
+            kind: OptionKind::Choice(&["a", "b"]),
+            default: "a",
+            help: "",
+            used: Used::Reading,
+        },
+        OptionSpec {
+            key: "group",
+            kind: OptionKind::Size,
+            default: "100MB",
+            help: "",
+            used: Used::Reading,
+        },
+        OptionSpec {
+            key: "name",
+            kind: OptionKind::Text,
+            default: "",
+            help: "",
+            used: Used::Reading,
+        },
     ];
 
     fn options(given: &[&str]) -> Result<Options, OptionError> {
         let given: Result<Vec<_>, _> = given.iter().map(|g| Assignment::parse(g)).collect();
-        Options::new("toy", SPECS, &given?)
+        Options::new("toy", SPECS, &given?, Used::Reading)
     }
 
     #[test]
@@ -234,7 +274,11 @@ mod tests {
         for wrong in ["side=true", "toy.side", "toy.=x", ".side=x", ""] {
             assert_eq!(message(wrong), format!("`{wrong}` is not FORMAT.KEY=VALUE"));
         }
-        let none = Options::new("bare", &[], &[Assignment::parse("bare.x=1").unwrap()]);
+        let given = [Assignment::parse("toy.mode=c").unwrap()];
+        let of_the_other_use = Options::new("toy", SPECS, &given, Used::Writing).unwrap();
+        assert_eq!(of_the_other_use, Options::default());
+        let none =
+            Options::new("bare", &[], &[Assignment::parse("bare.x=1").unwrap()], Used::Reading);
         assert_eq!(none.unwrap_err().to_string(), "bare has no option `x`: it has none");
     }
 

@@ -34,7 +34,7 @@ mod tops;
 
 use diptych_format::{
     About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Reader,
-    ReaderInput,
+    ReaderInput, Used,
 };
 use diptych_storage::ReadTree;
 
@@ -65,18 +65,21 @@ const ABOUT: About = About {
             kind: OptionKind::Choice(&["on", "off"]),
             default: "on",
             help: "whether pairs have the masks that lie beside their pictures",
+            used: Used::Reading,
         },
         OptionSpec {
             key: RECAP,
             kind: OptionKind::Folder,
             default: "",
             help: "a copy of ImgEdit_recap_mask: captions, tags and objects of the photographs",
+            used: Used::Reading,
         },
         OptionSpec {
             key: SIDE,
             kind: OptionKind::Choice(&["on", "off"]),
             default: "on",
             help: "whether result.json, the judges' files and the file of scores are read",
+            used: Used::Reading,
         },
     ],
     losses: &[],

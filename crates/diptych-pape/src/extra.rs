@@ -89,10 +89,16 @@ pub(crate) fn extra(raw: &RawValue) -> Result<Option<Extra>, String> {
         return Err(format!("of version {}, and {VERSION} is known", fields.diptych));
     }
     let side = |side: Side, raw: Option<&RawValue>| {
-        let restored = raw.map(|raw| restore(raw.get())).transpose();
-        restored
-            .map(|restored| restored.map(Box::new))
-            .map_err(|error| format!("{}: {error}", side.word()))
+        let within = |what: String| format!("{}: {what}", side.word());
+        let Some(raw) = raw else { return Ok(None) };
+        let restored = restore(raw.get()).map_err(|error| within(error.to_string()))?;
+        if restored.pair.pair_id.is_empty() {
+            return Err(within("a record without a pair_id".to_owned()));
+        }
+        if restored.pictures.target.is_none() {
+            return Err(within("a record without a target".to_owned()));
+        }
+        Ok(Some(Box::new(restored)))
     };
     let sides = Sides {
         normal: side(Side::Normal, fields.normal)?,

@@ -214,8 +214,18 @@ impl Layout {
             notices.push(notice("missing_manifest", folder, detail));
         }
         for editor in &editors {
-            let is_missing =
-                |role: &Role| *role != Role::Reference && !there.contains(&(&editor.folder, *role));
+            let has = |role: Role| there.contains(&(editor.folder.as_str(), role));
+            // What nothing speaks for is not missing: rows may have one edit, and no masks. Where a
+            // row names what is not there, that is told with the row.
+            let is_missed = |role: &Role| match role {
+                Role::Source => true,
+                Role::Normal => has(Role::MaskNormal),
+                Role::Abnormal => has(Role::MaskAbnormal),
+                Role::MaskNormal => has(Role::Normal) && has(Role::MaskAbnormal),
+                Role::MaskAbnormal => has(Role::Abnormal) && has(Role::MaskNormal),
+                Role::Reference => false,
+            };
+            let is_missing = |role: &Role| !has(*role) && is_missed(role);
             for role in Role::ALL.into_iter().filter(is_missing) {
                 let detail = "the folder is not there, or empty".to_owned();
                 notices.push(notice("missing_folder", &editor.of_role(role), detail));
@@ -329,19 +339,22 @@ mod tests {
     fn what_is_not_there_is_told() {
         let found = layout(&[
             "COCO/a/manifest.jsonl",
-            "COCO/a/source/x.jpg",
+            "COCO/a/masks/abnormal/x.png",
+            "COCO/a/normal/x.png",
             "COCO/b/masks/normal/x.png",
             "COCO/b/normal/x.png",
             "COCO/c/source/x.jpg",
+            "COCO/d/manifest.jsonl",
+            "COCO/d/source/x.jpg",
+            "COCO/d/normal/x.jpg",
         ]);
         assert_eq!(
             told(&found),
             [
                 "missing_manifest: L/COCO/b: no manifest.jsonl: pictures that are not read: 2",
-                "missing_folder: L/COCO/a/normal: the folder is not there, or empty",
+                "missing_folder: L/COCO/a/source: the folder is not there, or empty",
                 "missing_folder: L/COCO/a/abnormal: the folder is not there, or empty",
                 "missing_folder: L/COCO/a/masks/normal: the folder is not there, or empty",
-                "missing_folder: L/COCO/a/masks/abnormal: the folder is not there, or empty",
             ]
         );
     }

@@ -38,7 +38,7 @@ mod writer;
 
 use diptych_format::{
     About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Options,
-    Reader, ReaderInput, Writer,
+    Reader, ReaderInput, Used, Writer,
 };
 use diptych_storage::ReadTree;
 
@@ -62,18 +62,21 @@ const ABOUT: About = About {
             kind: OptionKind::Text,
             default: "",
             help: "labels.KEY=VALUE: which of two paired edits is the anomalous one",
+            used: Used::Writing,
         },
         OptionSpec {
             key: writer::MIN_IOU,
             kind: OptionKind::Text,
             default: "0.5",
             help: "how far the masks of two paired edits have to overlap, from 0 to 1",
+            used: Used::Writing,
         },
         OptionSpec {
             key: writer::PAIR,
             kind: OptionKind::Flag,
             default: "false",
             help: "whether two edits of one object in one photograph become one row",
+            used: Used::Writing,
         },
     ],
     losses: &[],

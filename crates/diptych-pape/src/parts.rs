@@ -138,12 +138,20 @@ fn rows(reader: &PapeReader) -> Vec<Part> {
         let is_of = |editor: &Editor| editor.subset.as_deref() == Some(subset);
         all().filter(|(editor, _)| is_of(editor)).map(|(_, rows)| rows).sum()
     };
-    let known = ROWS.iter().map(|(subset, rows)| part(subset, of_subset(subset), Some(*rows)));
+    let known = ROWS.iter().filter(|_| holds_some_of_pape(reader));
+    let known = known.map(|(subset, rows)| part(subset, of_subset(subset), Some(*rows)));
     let names: BTreeSet<_> =
         reader.editors.iter().filter_map(|editor| editor.subset.as_deref()).collect();
     let others = names.iter().filter(|name| ROWS.iter().all(|(known, _)| known != *name));
     let others = others.map(|name| part(name, of_subset(name), None));
     known.chain(others).chain(all().map(|(of, rows)| part(of.name(), rows, None))).collect()
+}
+
+/// Whether any of the subsets is one that was published: else this is something else in the same
+/// layout.
+fn holds_some_of_pape(reader: &PapeReader) -> bool {
+    let is_known = |name: &str| ROWS.iter().any(|(known, _)| *known == name);
+    reader.editors.iter().filter_map(|editor| editor.subset.as_deref()).any(is_known)
 }
 
 /// Images in each split of each subset.
@@ -161,6 +169,7 @@ fn images(reader: &PapeReader, found: &[Found]) -> Vec<Part> {
     };
     let mut places: Vec<Place> = IMAGES
         .iter()
+        .filter(|_| holds_some_of_pape(reader))
         .map(|(subset, split, _)| (Some((*subset).to_owned()), split.word().to_owned()))
         .collect();
     let others =

@@ -252,11 +252,20 @@ fn parse(file: &str, bytes: &[u8], limit: usize, subsets: &[&str]) -> Result<Spl
     let value = Value { splits: &mut splits, subsets, within: Within::default(), key: None };
     value.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| error.to_string())?;
     match splits.ids {
+        // Lists that are empty say that no image is in a split.
+        0 if has_empty_lists_only(bytes) => Ok(splits),
         0 => Err("no image is in a split there, as far as it can be read".to_owned()),
         _ if splits.words.len() == WORDS => Err("too many splits".to_owned()),
         ids if ids > limit => Err(format!("{ids} images, the limit is {limit}")),
         _ => Ok(splits),
     }
+}
+
+/// Whether there are lists in a text of JSON, and nothing in any of them.
+fn has_empty_lists_only(json: &[u8]) -> bool {
+    let opened = json.iter().enumerate().filter(|(_, byte)| **byte == b'[');
+    let mut lists = opened.map(|(at, _)| json.get(at + 1..).unwrap_or_default()).peekable();
+    lists.peek().is_some() && lists.all(|rest| rest.trim_ascii_start().starts_with(b"]"))
 }
 
 /// The keys that a value stands under, by what they mean.
@@ -497,7 +506,9 @@ mod tests {
         assert!(why("{").contains("EOF"));
         assert!(why("{} x").contains("trailing characters"));
         let nothing = "no image is in a split there, as far as it can be read";
-        for json in ["{}", "[]", "7", r#"{"a": {"b": 1}}"#, r#"{"seed": {"train": ["1"]}}"#] {
+        let empty = r#"{"COCO": {"train": [], "val": [ ], "test": []}}"#;
+        assert!(parsed(empty).is_ok(), "nothing is in a split, and that is said");
+        for json in ["{}", "7", r#"{"a": {"b": 1}}"#, r#"{"seed": {"train": ["1"]}}"#] {
             assert_eq!(why(json), nothing, "{json}");
         }
         let ids: Vec<_> = (0..12).map(|id| id.to_string()).collect();

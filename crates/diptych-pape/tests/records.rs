@@ -184,9 +184,23 @@ fn a_side_without_a_record_is_none_whatever_lies_there() {
 
 #[test]
 fn a_pair_without_mask_or_references_has_none() {
-    let bare = EditPair { mask: None, references: Vec::new(), target: None, ..pair("a") };
+    let bare = EditPair { mask: None, references: Vec::new(), ..pair("a") };
     let read = pairs(&with(&row(Some(&bare), None)));
     assert_eq!(read, [found(&bare, &read[0])]);
+}
+
+#[test]
+fn a_record_that_no_output_holds_is_rejected() {
+    for (record, what) in [
+        (EditPair { target: None, ..pair("a") }, "a record without a target"),
+        (pair(""), "a record without a pair_id"),
+    ] {
+        let read = read(open(&with(&row(Some(&record), None))).as_ref());
+        assert_eq!(read.pairs, []);
+        let rejection = &read.rejections[0];
+        assert_eq!(rejection.kind, "invalid_field");
+        assert!(rejection.cause.ends_with(what), "{rejection:?}");
+    }
 }
 
 #[test]

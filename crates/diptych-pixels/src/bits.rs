@@ -200,7 +200,8 @@ impl Bits {
     }
 
     /// The mask of the stored picture, of one of the picture as it is seen.
-    pub(crate) fn turn_back(self, orientation: Orientation) -> Self {
+    #[must_use]
+    pub fn turn_back(self, orientation: Orientation) -> Self {
         if orientation == Orientation::Upright {
             return self;
         }

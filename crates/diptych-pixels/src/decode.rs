@@ -173,3 +173,6 @@ fn lay_on_white(from: &[u8], to: &mut [u8]) {
         };
     }
 }
+
+#[cfg(test)]
+mod tests;

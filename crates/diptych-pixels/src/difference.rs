@@ -1,6 +1,14 @@
 //! What an edit changed: a mask from a source and a target.
 //!
-//! The mask lies on the grid of the source as it is stored.
+//! Both are decoded to sRGB, upright, and brought to one grid ([`grid`]). What was done to all of
+//! the picture is told from blocks that show the same in both, and undone ([`tint`]); both are made
+//! equally sharp ([`sharpness`]); then colours are compared as they are seen ([`lab`]). How much
+//! of a difference is noise is learnt from the picture, for each strength of texture ([`noise`]).
+//! What stands out is found on averages and drawn on single pixels ([`compare`]), and its shape
+//! is cleaned ([`shape`]). Whether the edit is one of the whole picture, blocks tell ([`verdict`]).
+//!
+//! The same bytes give the same mask on every machine: sums are taken in one order, powers and
+//! roots come from tables and products, and logarithms from the bits of numbers.
 
 mod compare;
 mod grid;
@@ -48,7 +56,9 @@ pub struct ChangeMask {
     pub orientation: Orientation,
     /// Parts of the mask that do not touch each other.
     pub components: u32,
-    /// How far the mask stands out, from 0 to 1.
+    /// From 0 to 1: how far the mask stands out from the noise (in octaves above the threshold, n
+    /// of them counting n / (n + 1)), less the share of the rest that stands out too. It tells
+    /// good masks from doubtful ones, and is no probability.
     pub confidence: f64,
 }
 
@@ -132,10 +142,12 @@ pub fn difference(
     })
 }
 
-/// Whether two shapes lie no further apart than that share. A pixel that rounding costs or gives
-/// is no difference of shape.
+/// Whether two shapes lie no further apart than that share.
 fn aspects_agree(source: (u32, u32), target: (u32, u32), limit: f64) -> bool {
     let [a, b] =
         [(source.0, target.1), (target.0, source.1)].map(|(x, y)| f64::from(x) * f64::from(y));
     (a / b).max(b / a) - 1.0 <= limit
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,15 @@
-//! What picture bytes show: size and type from the header, and masks in their one written form.
+//! What picture bytes show: size and type from the header, masks in their one written form, and
+//! what lies between two pictures.
 //!
 //! - [`probe`] tells what kind of picture bytes are and how large, from the bytes and never from
 //!   a name. Nothing is decoded.
 //! - [`run_length`] reads and writes the strings that stand for masks in place of pictures.
 //! - [`mask`] decodes masks under limits, unites their parts, brings them to another grid where
 //!   one is asked for, and writes them as 8-bit grey PNG with 255 for edited.
+//!
+//! - [`bits`] holds masks as bits, and tells how much two have in common.
+//! - [`decode`] decodes pictures to sRGB, upright, under limits.
+//! - [`difference`] tells what an edit changed between a source and a target.
 //!
 //! They take bytes or a function that reads them; where the bytes lie is not known here. No
 //! input, however made, makes them panic or hold more memory than they were allowed.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use diptych_format::foreign::MAP;
-use diptych_format::options::Assignment;
+use diptych_format::options::{Assignment, Used};
 use diptych_format::{Edit, Options, Probe, ReaderInput, Rejection};
 use diptych_schema::EditPair;
 use diptych_storage::{Limits, MemoryTree, RelPath};
@@ -31,7 +31,8 @@ fn read(shard: Vec<u8>, map: &str, limits: Limits) -> (Vec<EditPair>, Vec<Reject
         key: MAP.key.to_owned(),
         value: map.to_owned(),
     };
-    let options = Options::new("webdataset", FORMAT.about().options, &[given]).unwrap();
+    let options =
+        Options::new("webdataset", FORMAT.about().options, &[given], Used::Reading).unwrap();
     let reader = FORMAT.open_reader(ReaderInput {
         tree: Arc::new(tree),
         label: "webdataset",

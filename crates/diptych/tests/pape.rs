@@ -418,15 +418,15 @@ fn two_edits_of_one_object_become_a_row_where_that_is_asked_for() {
     let target = paired["export_paths"]["abnormal"].as_str().unwrap();
     assert!(target.starts_with("abnormal/"), "{target}");
     assert!(scene.out().join("toy/unknown").join(target).is_file());
-    assert_eq!(notices(&report, "paired"), ["1 rows of two edits"]);
+    assert_eq!(notices(&report, "paired"), ["rows of two edits: 1"]);
     assert_eq!(
         notices(&report, "unpaired"),
         [
-            "2 edits: masks_overlap_too_little",
-            "1 edits: no_mask",
-            "1 edits: no_object",
-            "1 edits: no_partner",
-            "1 edits: partner_taken",
+            "masks_overlap_too_little: 2",
+            "no_mask: 1",
+            "no_object: 1",
+            "no_partner: 1",
+            "partner_taken: 1",
         ]
     );
     let came_back = pairs(&scene.out(), &[]);
@@ -456,10 +456,17 @@ fn pairing_is_asked_for_in_full_or_refused() {
         let request = Request { options, ..request(&[name("pape")], &scene.out()) };
         diptych::engine().convert(&request, &Silent).unwrap_err().to_string()
     };
-    assert_eq!(refused(&[("pair", "true")]), "pape.abnormal-if takes labels.KEY=VALUE, not ``");
     assert_eq!(
-        refused(&[("abnormal-if", "odd=yes")]),
+        refused(&[("pair", "true")]),
+        "pape.pair takes pape.abnormal-if=labels.KEY=VALUE beside it, not `true`"
+    );
+    assert_eq!(
+        refused(&[("pair", "true"), ("abnormal-if", "odd=yes")]),
         "pape.abnormal-if takes labels.KEY=VALUE, not `odd=yes`"
+    );
+    assert_eq!(
+        refused(&[("abnormal-if", "labels.odd=yes")]),
+        "pape.abnormal-if takes nothing without pape.pair=true, not `labels.odd=yes`"
     );
     for value in ["1.5", "-0.1", "NaN", "half"] {
         let message = refused(&[("min-iou", value)]);

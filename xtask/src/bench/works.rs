@@ -23,7 +23,7 @@ pub(super) struct Work {
 pub(super) struct Contestant {
     pub(super) name: &'static str,
     /// Words with placeholders: `{data}`, `{out}` (a path where nothing is yet), `{jobs}`,
-    /// `{diptych}` and `{tar_index}` (programs of ours), and where the user gave them `{peers}`
+    /// `{diptych}`, `{tar_index}` and `{xtask}` (programs of ours), and where the user gave them `{peers}`
     /// and `{python}`.
     pub(super) command: &'static [&'static str],
 }
@@ -34,7 +34,7 @@ pub(super) const PROMISED_BYTES: u64 = 64_000_000;
 pub(super) const PROMISED_BYTES_A_PAIR: u64 = 64;
 
 /// Python packages of the contestants, whose versions are told.
-pub(super) const PACKAGES: &[&str] = &["webdataset", "duckdb"];
+pub(super) const PACKAGES: &[&str] = &["webdataset", "duckdb", "opencv-python-headless"];
 
 const INTER_EDIT: &[(&str, &str)] =
     &[("metadata", ".jsonl.gz"), ("source_shards", ".tar"), ("asset_shards", ".tar")];
@@ -290,6 +290,71 @@ pub(super) const WORKS: &[Work] = &[
         ],
     },
     Work {
+        name: "difference-masks",
+        about: "200 change masks from source and target, decoding and encoding included; OpenCV \
+                takes a threshold.",
+        needs: INTER_EDIT,
+        copies: false,
+        promises_memory: false,
+        contestants: &[
+            Contestant {
+                name: "diptych-pixels' difference",
+                command: &[
+                    "{xtask}",
+                    "mask-work",
+                    "difference",
+                    "{data}",
+                    "{out}",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            Contestant {
+                name: "OpenCV",
+                command: &[
+                    "{python}",
+                    "{peers}/e_diff_mask.py",
+                    "{data}",
+                    "{out}",
+                    "--threads",
+                    "{jobs}",
+                ],
+            },
+        ],
+    },
+    Work {
+        name: "overlap-masks",
+        about: "The overlap of each of 200 masks with the next, decoding included.",
+        needs: INTER_EDIT,
+        copies: false,
+        promises_memory: false,
+        contestants: &[
+            Contestant {
+                name: "diptych-pixels' overlap",
+                command: &[
+                    "{xtask}",
+                    "mask-work",
+                    "overlap",
+                    "{data}",
+                    "{out}",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            Contestant {
+                name: "OpenCV",
+                command: &[
+                    "{python}",
+                    "{peers}/j_overlap_masks.py",
+                    "{data}",
+                    "{out}",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+        ],
+    },
+    Work {
         name: "tar-index",
         about: "The place of every member of the tars in a folder is written down as JSON; \
                 `tar t` lists their names.",
@@ -375,14 +440,15 @@ mod tests {
 
     #[test]
     fn every_work_is_whole() {
-        let known = ["data", "out", "jobs", "diptych", "tar_index", "peers", "python"];
+        let known = ["data", "out", "jobs", "diptych", "tar_index", "xtask", "peers", "python"];
         let mut names = std::collections::BTreeSet::new();
         for work in WORKS {
             assert!(names.insert(work.name), "{} is there twice", work.name);
             assert!(work.about.ends_with('.') && !work.needs.is_empty(), "{}", work.name);
             let ours = work.contestants.first().unwrap();
             assert!(ours.fill(&values(&known)).is_ok(), "{}", work.name);
-            assert!(ours.asks_for("diptych") || ours.asks_for("tar_index"), "{}", work.name);
+            let programs = ["diptych", "tar_index", "xtask"];
+            assert!(programs.iter().any(|of| ours.asks_for(of)), "{}", work.name);
             assert!(work.contestants.len() >= 2, "{} compares nothing", work.name);
             for contestant in work.contestants {
                 assert!(contestant.fill(&values(&known)).is_ok(), "{}", contestant.name);

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use diptych_format::Payload;
 use diptych_format::writer::{Change, WrittenPicture};
-use diptych_pixels::decode::DecodeError;
+use diptych_pixels::decode::{DecodeError, Rgb, decode};
 use diptych_pixels::{Bits, ChangeMask, Difference, DifferenceError, Overlap, difference, overlap};
 use diptych_schema::{
     Address, Combine, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, MediaType, Picture,
 };
 
-use super::mask::{MaskTold, WrittenMask, part_of};
+use super::mask::{MaskTold, WrittenMask, part_of, pictures_of};
 use super::{Halt, Stage};
 use crate::request::MaskGrid;
 
@@ -38,7 +38,7 @@ impl Stage<'_> {
         let mut chosen = Chosen::default();
         for origin in mask_from {
             chosen.mask = match origin {
-                MaskOrigin::Release => self.released(pair, size)?,
+                MaskOrigin::Release => self.released(pair, source)?,
                 MaskOrigin::RunLength => self.of_objects(pair, size)?,
                 MaskOrigin::Difference => {
                     let (change, mask) = self.difference(pair, source, target)?;
@@ -54,20 +54,79 @@ impl Stage<'_> {
     }
 
     /// The mask that the release gives the pair.
-    fn released(&self, pair: &EditPair, size: (u32, u32)) -> Result<Option<WrittenMask>, Halt> {
+    fn released(
+        &self,
+        pair: &EditPair,
+        source: &WrittenPicture,
+    ) -> Result<Option<WrittenMask>, Halt> {
         let Some(mask) = &pair.mask else { return Ok(None) };
+        let size = (source.width, source.height);
         if let [MaskPart::Picture(picture)] = mask.parts.as_slice()
             && self.writer.keeps_mask(pair, mask)
         {
             let picture = self.picture(picture, None)?;
+            let is_on_it = (picture.width, picture.height) == size;
+            if self.mask_grid == MaskGrid::Source && self.mask_grid_asked && !is_on_it {
+                return self.mask(mask, Some(size)).map(Some);
+            }
             let told = MaskTold { size_of_first: (picture.width, picture.height), padded: 0 };
             return Ok(Some(WrittenMask { picture, told, on_source: false, instead: None }));
         }
-        let grid = match self.mask_grid {
-            MaskGrid::AsReleased => None,
-            MaskGrid::Source => Some(size),
+        if self.mask_grid == MaskGrid::AsReleased {
+            return self.mask(mask, None).map(Some);
+        }
+        match self.turned(pair, mask, source)? {
+            Some(turned) => Ok(Some(turned)),
+            None => self.mask(mask, Some(size)).map(Some),
+        }
+    }
+
+    /// A mask of the source as it is seen, on its stored grid: where the source is stored lying on
+    /// its side, and the mask has the shape of what is seen. `None` where it is not so.
+    fn turned(
+        &self,
+        pair: &EditPair,
+        mask: &Mask,
+        source: &WrittenPicture,
+    ) -> Result<Option<WrittenMask>, Halt> {
+        let (width, height) = (u64::from(source.width), u64::from(source.height));
+        let of = match mask.parts.first() {
+            Some(MaskPart::RunLength { width, height, .. }) => (*width, *height),
+            Some(MaskPart::Picture(picture)) => match self.picture(picture, None) {
+                Ok(picture) => (picture.width, picture.height),
+                // What is wrong with it is told where it is written.
+                Err(Halt::Fault(_)) => return Ok(None),
+                Err(failed) => return Err(failed),
+            },
+            None => return Ok(None),
         };
-        self.mask(mask, grid).map(Some)
+        let (of_width, of_height) = (u64::from(of.0), u64::from(of.1));
+        let as_stored = (of_width * height).abs_diff(of_height * width);
+        let as_seen = (of_width * width).abs_diff(of_height * height);
+        if as_stored <= as_seen || source.payload.length() > self.limits.picture_bytes {
+            return Ok(None);
+        }
+        let bytes = self.bytes(&pair.source, &source.payload)?;
+        let Ok(Rgb { orientation, width, height, .. }) = decode(&bytes, self.decode_limits())
+        else {
+            return Ok(None);
+        };
+        if !orientation.exchanges_sides() {
+            return Ok(None);
+        }
+        let held = self.held(mask)?;
+        let parts: Vec<_> =
+            mask.parts.iter().zip(&held).map(|(part, bytes)| part_of(part, bytes)).collect();
+        let Ok(bits) = Bits::from_parts(&parts, mask.edited, self.decode_limits()) else {
+            return Ok(None);
+        };
+        let bits = bits.on_grid(width, height).turn_back(orientation);
+        let size = (bits.width(), bits.height());
+        let Ok(png) = bits.to_png(Some(orientation)) else { return Ok(None) };
+        let mut turned = written(png, size);
+        turned.picture.name = pictures_of(mask).next().map(|picture| picture.name.clone());
+        let told = MaskTold { size_of_first: of, padded: 0 };
+        Ok(Some(WrittenMask { told, instead: None, ..turned }))
     }
 
     /// The mask that the run lengths of the objects make that the edit is about, where there are

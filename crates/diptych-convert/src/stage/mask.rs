@@ -152,7 +152,7 @@ fn name_of(picture: &Picture) -> Option<String> {
 }
 
 /// The parts of a mask that are pictures.
-fn pictures_of(mask: &Mask) -> impl Iterator<Item = &Picture> {
+pub(super) fn pictures_of(mask: &Mask) -> impl Iterator<Item = &Picture> {
     mask.parts.iter().filter_map(|part| match part {
         MaskPart::Picture(picture) => Some(picture),
         MaskPart::RunLength { .. } => None,

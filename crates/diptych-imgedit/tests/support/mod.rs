@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use diptych_format::options::Assignment;
-use diptych_format::{Edit, Options, Probe, Reader, ReaderInput, Rejection};
+use diptych_format::{Edit, Options, Probe, Reader, ReaderInput, Rejection, Used};
 use diptych_schema::{Address, EditPair, Picture};
 use diptych_storage::{Limits, MemoryTree, ReadTree, RelPath};
 use parquet::arrow::ArrowWriter;
@@ -98,7 +98,7 @@ pub(crate) fn open_with(
     let input = ReaderInput {
         tree: tree(files),
         label: "copy",
-        options: &Options::new(about.name, about.options, &given).unwrap(),
+        options: &Options::new(about.name, about.options, &given, Used::Reading).unwrap(),
         folders,
         limits: Limits::DEFAULT,
         probe: Probe::Header,

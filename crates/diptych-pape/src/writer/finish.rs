@@ -416,9 +416,9 @@ impl<'a> End<'a> {
         }
         if paired {
             let rows = self.seen.pairs.abnormal_of.len();
-            notice("paired", MANIFEST, format!("{rows} rows of two edits"));
+            notice("paired", MANIFEST, format!("rows of two edits: {rows}"));
             for (why, edits) in &self.seen.pairs.unpaired {
-                notice("unpaired", MANIFEST, format!("{edits} edits: {why}"));
+                notice("unpaired", MANIFEST, format!("{why}: {edits}"));
             }
         }
         Ok(Finished { notices, splits: Some(self.splits) })

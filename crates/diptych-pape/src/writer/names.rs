@@ -10,8 +10,11 @@ const NAME_BYTES: usize = 100;
 /// The editor folder of pairs that do not say which model made them.
 const UNKNOWN_EDITOR: &str = "unknown";
 
-/// A folder of the root that is no subset's.
-const SPLITS: &str = "splits";
+/// What else stands at the root, in lower case.
+const ROOT: [&str; 4] = ["splits", "readme.md", "report.json", "rejections.jsonl"];
+
+/// How the names of the tables at the root begin.
+const TABLES: &str = "metadata-";
 
 /// Names that Windows keeps for devices, with or without an extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
@@ -44,7 +47,14 @@ pub(crate) fn subset_folder(dataset: &str, subset: Option<&str>, several: bool) 
         (true, Some(subset)) => format!("{dataset}-{subset}"),
         (_, subset) => subset.unwrap_or(dataset).to_owned(),
     };
-    if is_safe(&name) && !name.eq_ignore_ascii_case(SPLITS) { name } else { key_of(&name) }
+    let folded = name.to_ascii_lowercase();
+    let is_free = !ROOT.contains(&folded.as_str()) && !folded.starts_with(TABLES);
+    // A key has no dot: of those names only `splits` could be one, and tables.
+    match is_safe(&name) && is_free {
+        true => name,
+        false if is_free => key_of(&name),
+        false => format!("subset-{}", key_of(&name)),
+    }
 }
 
 /// The editor folder of a pair.
@@ -118,7 +128,10 @@ mod tests {
         assert_eq!(subset_folder("pape", Some("COCO"), true), "pape-COCO");
         assert_eq!(subset_folder("imgedit", None, false), "imgedit");
         assert_eq!(subset_folder("imgedit", None, true), "imgedit");
-        assert_eq!(subset_folder("a", Some("Splits"), false), key_of("Splits"));
+        for taken in ["Splits", "README.md", "report.json", "metadata-train.parquet"] {
+            let folder = format!("subset-{}", key_of(taken));
+            assert_eq!(subset_folder("a", Some(taken), false), folder);
+        }
         assert_eq!(subset_folder("a", Some("x/../y"), false), key_of("x/../y"));
         assert_eq!(editor_folder(None), "unknown");
         assert_eq!(editor_folder(Some("firered_image_edit_1.1")), "firered_image_edit_1.1");

@@ -51,9 +51,12 @@ impl Pairing {
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         match (options.get(PAIR) == "true", label) {
             (false, None) if abnormal.is_empty() => Ok(None),
-            (false, Some(_)) => Ok(None),
+            (false, _) => Err(refuse(ABNORMAL_IF, "nothing without pape.pair=true", abnormal)),
             (true, Some(label)) => Ok(Some(Self { min_iou, label })),
-            (_, None) => Err(refuse(ABNORMAL_IF, "labels.KEY=VALUE", abnormal)),
+            (true, None) if abnormal.is_empty() => {
+                Err(refuse(PAIR, "pape.abnormal-if=labels.KEY=VALUE beside it", "true"))
+            }
+            (true, None) => Err(refuse(ABNORMAL_IF, "labels.KEY=VALUE", abnormal)),
         }
     }
 

@@ -87,7 +87,7 @@ impl Layout {
                 pixels(from, to, |[a, b, c, d]| [on_white(narrow(a, b), narrow(c, d)); 3]);
             }
             (ColorType::Rgb, true) => {
-                pixels(from, to, |[a, b, c, d, e, f]| [narrow(a, b), narrow(c, d), narrow(e, f)])
+                pixels(from, to, |[a, b, c, d, e, f]| [narrow(a, b), narrow(c, d), narrow(e, f)]);
             }
             (ColorType::Rgba, true) => pixels(from, to, |[a, b, c, d, e, f, g, h]| {
                 let alpha = narrow(g, h);

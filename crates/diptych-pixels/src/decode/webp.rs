@@ -22,6 +22,9 @@ pub(super) fn decode(
         DecodingError::MemoryLimitExceeded => DecodeError::TooManyBytes { limit },
         error => DecodeError::Broken { what: error.to_string() },
     };
+    if !is_whole(bytes) {
+        return Err(DecodeError::Broken { what: "it ends before its end".to_owned() });
+    }
     let left = admit(size, CHANNELS as u64 + HELD, limits)?;
     let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(failed)?;
     decoder.set_memory_limit(usize::try_from(left).unwrap_or(usize::MAX));
@@ -45,4 +48,10 @@ pub(super) fn decode(
     }
     conversion.apply(&mut samples);
     Ok(Stored { size, samples, orientation })
+}
+
+/// Whether the file is as long as it says. The last chunk may lack the byte that pads it.
+fn is_whole(bytes: &[u8]) -> bool {
+    let stated = bytes.get(4..).and_then(<[u8]>::first_chunk).map(|of| u32::from_le_bytes(*of));
+    stated.is_some_and(|stated| u64::from(stated) + 8 <= bytes.len() as u64 + 1)
 }

@@ -68,22 +68,6 @@ pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOp
         || mask.area() >= NEARLY_ALL && verdict::shows_the_same(&tint)
         || verdict::is_redrawn(&tint)
         || components == 0 && moved >= options.least_tint;
-    if std::env::var("DBG").is_ok() {
-        let (sh, un) = (share, uniformity);
-        let mut c: Vec<f32> =
-            tint.blocks.iter().filter(|b| !b.is_flat).map(|b| b.correlation).collect();
-        c.sort_by(f32::total_cmp);
-        eprintln!(
-            "moved {moved:.2} scale {:.2} light {:.2} lost {} area {:.3} comps {components} corr {:.2} share {sh:.2} unif {un:.2} same {:.2} washed {washed_out:.2}",
-            tint.scale,
-            middle(&scores.light, &texture),
-            sharpness.lost(),
-            mask.area(),
-            c.get(c.len() / 2).copied().unwrap_or(0.0),
-            tint.blocks.iter().filter(|b| tint.is_same(b)).count() as f32
-                / tint.blocks.len() as f32
-        );
-    }
     if is_global {
         Found::Global { share, uniformity }
     } else if components == 0 {

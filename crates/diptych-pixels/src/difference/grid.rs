@@ -89,7 +89,7 @@ impl Grid {
                 let inverse = (1_u64 << 32).div_ceil(u64::from(all));
                 out.extend(sums.iter().map(|sum| {
                     sum.map(|sum| {
-                        let mean = u64::from(sum + all / 2) * inverse >> 32;
+                        let mean = (u64::from(sum + all / 2) * inverse) >> 32;
                         u8::try_from(mean).unwrap_or(u8::MAX)
                     })
                 }));

@@ -37,8 +37,8 @@ impl Part {
 /// Half of the width of a disc of that radius, for each row from its middle.
 fn disc(radius: usize) -> Vec<usize> {
     // A little more than the radius, which makes small discs round.
-    let square = (radius * radius + radius) as u64;
-    (0..=radius as u64).map(|row| (square - row * row).isqrt() as usize).collect()
+    let square = radius * radius + radius;
+    (0..=radius).map(|row| (square - row * row).isqrt()).collect()
 }
 
 /// Gaps between what is marked, narrower than the disc, are marked as well.

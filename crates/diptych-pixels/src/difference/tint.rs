@@ -191,7 +191,7 @@ impl Tint {
                 let source = source.map(f32::from);
                 let [r, g, b] = was.map(|value| value - middle);
                 let undo = |[x, y, z, all]: [f32; 4], was: f32, source: f32| {
-                    let is = (was + (x * r + y * g + z * b + all)).max(0.0).min(255.0);
+                    let is = (was + (x * r + y * g + z * b + all)).clamp(0.0, 255.0);
                     let is_lost = (was <= 0.0 && source < is) | (was >= 255.0 && source > is);
                     ((is - was).abs(), if is_lost { source } else { is })
                 };

@@ -99,7 +99,10 @@ fn read(dir: &Path) -> anyhow::Result<Vec<Pair>> {
     let pair = |line: &str| {
         let row: Value = serde_json::from_str(line)?;
         let text = |key: &str| {
-            let text = row[key].as_str().with_context(|| format!("{key:?} of {line}"))?;
+            let text = row
+                .get(key)
+                .and_then(Value::as_str)
+                .with_context(|| format!("{key:?} of {line}"))?;
             anyhow::Ok(text.to_owned())
         };
         let name = text("pair")?;

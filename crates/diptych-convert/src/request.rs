@@ -1,6 +1,6 @@
 //! What is asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -241,12 +241,14 @@ impl Terms {
                 let words: Vec<_> = from.iter().map(|origin| origin.0.word()).collect();
                 words.join(",")
             };
-            let each = terms.sources.iter().map(|source| {
-                let of_source = terms.mask_from.get(&source.label).map(words);
-                let of_source = of_source.unwrap_or(MaskOrigin::Release.word().to_owned());
-                format!("{of_source} ({})", source.label)
-            });
-            each.collect::<Vec<_>>().join("; ")
+            let each = self.mask_from.keys().chain(earlier.mask_from.keys());
+            let each: BTreeSet<_> = each.collect();
+            let of_source = |label: &&String| {
+                let said = terms.mask_from.get(*label).map(words);
+                let said = said.unwrap_or(MaskOrigin::Release.word().to_owned());
+                format!("{said} ({label})")
+            };
+            each.iter().map(of_source).collect::<Vec<_>>().join("; ")
         };
         compare("--mask-from", from(earlier), from(self));
         let said = |terms: &Self| format!("{:?}", terms.difference);

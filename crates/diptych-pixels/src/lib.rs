@@ -6,7 +6,6 @@
 //! - [`run_length`] reads and writes the strings that stand for masks in place of pictures.
 //! - [`mask`] decodes masks under limits, unites their parts, brings them to another grid where
 //!   one is asked for, and writes them as 8-bit grey PNG with 255 for edited.
-//!
 //! - [`bits`] holds masks as bits, and tells how much two have in common.
 //! - [`decode`] decodes pictures to sRGB, upright, under limits.
 //! - [`difference`] tells what an edit changed between a source and a target.

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<String> {
                 };
                 match args.what {
                     What::Difference => {
-                        mask(row, &archives, &args.out.join(format!("{at:07}.png")))?
+                        mask(row, &archives, &args.out.join(format!("{at:07}.png")))?;
                     }
                     What::Overlap => {
                         let other = rows.get((at + 1) % rows.len()).unwrap_or(row);
@@ -96,7 +96,7 @@ fn rows(data: &Path, most: usize) -> anyhow::Result<Vec<Value>> {
 }
 
 fn text<'a>(row: &'a Value, key: &str) -> anyhow::Result<&'a str> {
-    row[key].as_str().with_context(|| format!("a row without {key:?}"))
+    row.get(key).and_then(Value::as_str).with_context(|| format!("a row without {key:?}"))
 }
 
 fn archives(data: &Path, rows: &[Value]) -> anyhow::Result<Archives> {

@@ -12,6 +12,7 @@
 //! - [`key`]: the one function that makes a file-name key from a `pair_id`.
 //! - [`record`]: the record that every output carries for a pair, and its declared features.
 //! - [`card`]: the card of an output.
+//! - [`shards`]: the names of outputs that are numbered files, a split's by themselves.
 
 pub mod archives;
 pub mod card;
@@ -22,6 +23,7 @@ pub mod options;
 pub mod reader;
 pub mod record;
 pub mod rejection;
+pub mod shards;
 pub mod writer;
 
 use std::collections::BTreeMap;
@@ -58,6 +60,9 @@ pub struct About {
     pub fills: &'static [Fill],
     /// What the masks of its releases say.
     pub masks: MaskMeaning,
+    /// What its authors state of rights that no field of a pair says: a sentence each, about the
+    /// dataset that is called as the format.
+    pub terms: &'static [&'static str],
     /// How many pairs of a kind the authors published; for copies to be held against, never to
     /// stop at.
     pub published: &'static [Published],

@@ -82,6 +82,7 @@ const ABOUT: About = About {
     losses: &[],
     fills: FILLS,
     masks: MaskMeaning::Asked,
+    terms: &[],
     published: parts::PUBLISHED,
 };
 

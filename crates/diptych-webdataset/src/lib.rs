@@ -37,6 +37,7 @@ const ABOUT: About = About {
     ],
     fills: &[],
     masks: MaskMeaning::None,
+    terms: &[],
     published: &[],
 };
 

@@ -12,13 +12,13 @@ use diptych_format::record::{Record, part_of, reference_role};
 use diptych_format::writer::WrittenPicture;
 use diptych_format::{FormatError, Payload, Sample};
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::data_type::ByteArrayType;
 use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedFileWriter;
 
 use crate::layout::{Layout, PictureBytes};
 use crate::path_columns::PathColumns;
-use crate::picture_column::{self, Failed, Levels, Waiting};
+use crate::picture_column::{PictureColumn, Waiting};
+use crate::wire::Levels;
 
 /// A row about to be taken in.
 pub(crate) struct Row<'a> {
@@ -178,9 +178,9 @@ impl Group {
             return Ok(());
         }
         self.encode(layout)?;
-        let rows = self.pairs.len();
+        let descriptors = file.schema_descr().columns().to_vec();
         let mut group = file.next_row_group().map_err(failed)?;
-        for column in self.columns {
+        for (column, descriptor) in self.columns.into_iter().zip(descriptors) {
             let pictures = match column {
                 Column::Small(writer) => {
                     let chunk = writer.close().map_err(failed)?;
@@ -195,14 +195,11 @@ impl Group {
                 PictureBytes::Target => (Levels::ONE, std::mem::take(&mut self.targets)),
                 PictureBytes::Mask => (Levels::ONE, std::mem::take(&mut self.masks)),
             };
-            let Some(mut column) = group.next_column().map_err(failed)? else { break };
-            let typed = column.typed::<ByteArrayType>();
-            let written = picture_column::write(typed, levels, rows, &waiting);
-            written.map_err(|Failed { row, error }| FormatError::Pair {
-                pair_id: self.pairs.get(row).cloned().unwrap_or_default(),
-                source: Box::new(error),
-            })?;
-            column.close().map_err(failed)?;
+            let pictures = PictureColumn::new(levels, &self.pairs, &waiting);
+            let described = pictures.described(descriptor)?;
+            if let Err(error) = group.append_column(&&pictures, described) {
+                return Err(pictures.into_failed().unwrap_or_else(|| failed(error)));
+            }
         }
         group.close().map(drop).map_err(failed)
     }

@@ -12,6 +12,9 @@ mod layout;
 mod names;
 mod path_columns;
 mod picture_column;
+#[cfg(test)]
+mod values;
+mod wire;
 mod writer;
 
 use diptych_format::{

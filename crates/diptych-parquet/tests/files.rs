@@ -114,7 +114,7 @@ fn a_picture_is_a_page_by_itself_and_the_index_says_where() {
     let columns = metadata.file_metadata().schema_descr().columns();
     let index = |name: &str| columns.iter().position(|c| c.path().string() == name).unwrap();
     let group = reader.get_row_group(0).unwrap();
-    let offsets = &metadata.offset_index().unwrap()[0];
+    let pages_of = metadata.page_index_for_row_group(0);
 
     let target = index("target.bytes");
     let mut pages = group.get_column_page_reader(target).unwrap();
@@ -125,7 +125,7 @@ fn a_picture_is_a_page_by_itself_and_the_index_says_where() {
     // Two bytes of levels after their length, the length of the picture, and the picture.
     let plain = |of: &Sample| of.target.as_ref().map_or((1, 6), |_| (1, 4 + 2 + 4 + 2000));
     assert_eq!(sizes, samples.iter().map(plain).collect::<Vec<_>>());
-    let places = offsets[target].page_locations();
+    let places = pages_of.offset_index(target).unwrap().page_locations();
     assert_eq!(places.len(), samples.len());
     for (row, place) in places.iter().enumerate() {
         assert_eq!(place.first_row_index, i64::try_from(row).unwrap());
@@ -137,18 +137,17 @@ fn a_picture_is_a_page_by_itself_and_the_index_says_where() {
     }
 
     // Pages of a list end where a row ends; rows without a picture share one.
-    let places = offsets[index("references.list.element.bytes")].page_locations();
+    let places =
+        pages_of.offset_index(index("references.list.element.bytes")).unwrap().page_locations();
     let rows: Vec<_> = places.iter().map(|place| place.first_row_index).collect();
     assert_eq!(rows, (0..40).collect::<Vec<_>>());
-    let places = offsets[index("mask.bytes")].page_locations();
+    let places = pages_of.offset_index(index("mask.bytes")).unwrap().page_locations();
     let rows: Vec<_> = places.iter().map(|place| place.first_row_index).collect();
     assert_eq!(rows[..8], [0, 4, 5, 6, 7, 11, 12, 13]);
 
     // The record can be asked without them: its pages say what is in them.
-    let statistics = metadata.column_index().unwrap();
-    let says = |name: &str| format!("{:?}", statistics[0][index(name)]);
-    assert!(says("target.bytes").starts_with("NONE"), "{}", says("target.bytes"));
-    assert!(says("pair_id").starts_with("BYTE_ARRAY"), "{}", says("pair_id"));
+    assert!(pages_of.column_index(target).is_none());
+    assert_eq!(pages_of.column_index(index("pair_id")).unwrap().num_pages(), 1);
 }
 
 #[test]
@@ -206,11 +205,12 @@ fn a_row_group_over_2_gib_has_every_page_where_it_says() {
     let input = || ParquetInput(Arc::new(written.clone()));
     let metadata = metadata(&input);
     assert_eq!(metadata.num_row_groups(), 1);
+    let pages_of = metadata.page_index_for_row_group(0);
     let columns = metadata.file_metadata().schema_descr().columns();
     for (name, pages) in [("source.bytes", 34), ("target.bytes", 34)] {
         let column = columns.iter().position(|c| c.path().string() == name).unwrap();
         let chunk = metadata.row_group(0).column(column);
-        let places = metadata.offset_index().unwrap()[0][column].page_locations();
+        let places = pages_of.offset_index(column).unwrap().page_locations();
         assert_eq!(places.len(), pages);
         let mut next = chunk.data_page_offset();
         for place in places {

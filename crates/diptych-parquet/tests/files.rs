@@ -281,3 +281,30 @@ fn a_change_in_the_middle_moves_little() {
     let moved: usize = new.map(<[u8]>::len).sum();
     assert!(after.len() > 27_000_000 && moved * 20 < after.len(), "{moved} of {}", after.len());
 }
+
+#[test]
+fn columns_are_called_as_a_script_expects_them() {
+    let schema = |options: &[&str]| {
+        let file = Bytes::from(file(options, mixed()));
+        ParquetRecordBatchReaderBuilder::try_new(file).unwrap().schema().clone()
+    };
+    let (plain, renamed) = (schema(&[]), schema(&["parquet.preset=ip2p"]));
+    let names = |of: &arrow_schema::SchemaRef| -> Vec<String> {
+        of.fields().iter().map(|field| field.name().clone()).collect()
+    };
+    let instead = |name: String| match name.as_str() {
+        "source" => "input_image".to_owned(),
+        "target" => "edited_image".to_owned(),
+        "instruction" => "edit_prompt".to_owned(),
+        _ => name,
+    };
+    assert_eq!(names(&renamed), names(&plain).into_iter().map(instead).collect::<Vec<_>>());
+    let features = &renamed.metadata()["huggingface"];
+    for feature in [r#""input_image":{"_type":"Image"}"#, r#""edited_image":{"_type":"Image"}"#] {
+        assert!(features.contains(feature), "{features}");
+    }
+    assert_eq!(
+        renamed.metadata()["diptych"],
+        r#"{"layout":1,"renamed":{"instruction":"edit_prompt","source":"input_image","target":"edited_image"}}"#
+    );
+}

@@ -1,3 +1,4 @@
+use super::read::{LevelPlaces, PageFault, PageHead, levels, page_head};
 use super::*;
 
 /// The head of a page as `parquet` and pyarrow write it: of the first form, of 3 values.

@@ -20,13 +20,15 @@ use diptych_storage::ReadAt;
 use diptych_storage::output::OutputError;
 use diptych_storage::parquet::ParquetInput;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{
+    PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use support::{Written, file, inline, noise, of, range, sample, write_to};
 
 /// Pairs with all that a pair can have or lack.
 fn mixed() -> Vec<Sample> {
-    let picture = |seed, length| range(noise(seed, length));
+    let picture = |seed, length| range(&noise(seed, length));
     (0..40)
         .map(|i| {
             let references = (0..i % 4).map(|k| picture(100 * i + k, 700)).collect();
@@ -155,10 +157,10 @@ fn row_groups_are_cut_by_bytes_and_by_what_is_held() {
     let groups = |options: &[&str], samples: Vec<Sample>| -> Vec<i64> {
         let file = file(options, samples);
         let reader = SerializedFileReader::new(Bytes::from(file)).unwrap();
-        reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect()
+        reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).collect()
     };
     let plain = |n: u64, length: usize| -> Vec<Sample> {
-        let one = |i| sample(&format!("toy:{i}"), range(noise(i, length)), vec![], None, None);
+        let one = |i| sample(&format!("toy:{i}"), range(&noise(i, length)), vec![], None, None);
         (0..n).map(one).collect()
     };
     // A record of these has less than 1,000 bytes.
@@ -169,7 +171,7 @@ fn row_groups_are_cut_by_bytes_and_by_what_is_held() {
     // Pictures that are in no file count against the memory.
     let mask = vec![0; 5 << 20];
     let held =
-        |i| sample(&format!("toy:{i}"), range(noise(i, 10)), vec![], None, Some(inline(&mask)));
+        |i| sample(&format!("toy:{i}"), range(&noise(i, 10)), vec![], None, Some(inline(&mask)));
     assert_eq!(groups(&["parquet.row-group=1GB"], (0..7).map(held).collect()), [3, 3, 1]);
 }
 
@@ -237,8 +239,8 @@ fn what_cannot_be_read_is_told_of_the_pair_that_it_is_of() {
         of(Payload::Range { file, offset: 90, length: 11 })
     };
     let samples = (0..5).map(|i| {
-        let target = if i == 3 { short() } else { range(noise(i, 50)) };
-        sample(&format!("toy:{i}"), range(noise(i, 50)), vec![], Some(target), None)
+        let target = if i == 3 { short() } else { range(&noise(i, 50)) };
+        sample(&format!("toy:{i}"), range(&noise(i, 50)), vec![], Some(target), None)
     });
     let error = write_to(&Written::keeping(0), &[], samples).unwrap_err();
     let FormatError::Pair { pair_id, source } = error else { panic!("{error}") };
@@ -269,9 +271,9 @@ fn a_change_in_the_middle_moves_little() {
     let write = |changed: bool| {
         let one = |i| {
             let length = if changed && i == 60 { 90_000 } else { 120_000 };
-            let target = Some(range(noise(1000 + i, 110_000)));
+            let target = Some(range(&noise(1000 + i, 110_000)));
             let mask = Some(inline(&noise(2000 + i, 900)));
-            sample(&format!("toy:{i}"), range(noise(i, length)), vec![], target, mask)
+            sample(&format!("toy:{i}"), range(&noise(i, length)), vec![], target, mask)
         };
         file(&["parquet.row-group=5MB"], (0..120).map(one).collect())
     };

@@ -1,6 +1,11 @@
 //! Parquet outputs as a whole: names, card, and that nothing but the release decides their bytes.
 
-#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state what they expect by panicking"
+)]
 
 mod support;
 

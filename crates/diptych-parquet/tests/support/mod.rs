@@ -138,10 +138,10 @@ pub(crate) fn file(options: &[&str], samples: Vec<Sample>) -> Vec<u8> {
 }
 
 /// A picture that is in a file.
-pub(crate) fn range(bytes: Vec<u8>) -> WrittenPicture {
+pub(crate) fn range(bytes: &[u8]) -> WrittenPicture {
     let length = bytes.len() as u64;
     let mut file = b"before".to_vec();
-    file.extend_from_slice(&bytes);
+    file.extend_from_slice(bytes);
     of(Payload::Range { file: Arc::new(file), offset: 6, length })
 }
 

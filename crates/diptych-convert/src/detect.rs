@@ -268,6 +268,7 @@ mod tests {
             losses: &[],
             fills: &[],
             masks: diptych_format::MaskMeaning::None,
+            terms: &[],
             published: &[],
         }
     }

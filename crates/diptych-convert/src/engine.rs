@@ -112,7 +112,7 @@ impl Engine {
         };
         run_units(&job, &all, request.jobs).or_else(|error| begun.give_up(error))?;
         observer.event(Event::Finishing);
-        let report = finish(&begun.out, &catalog, &plan, begun.writer.as_ref())?;
+        let report = finish(&begun.out, &catalog, &plan, begun.writer.as_ref(), self.formats)?;
         Ok(Outcome { report })
     }
 
@@ -172,7 +172,7 @@ impl Engine {
         let _lock = lock(&out)?;
         let writer = self.writer_of(&plan.terms)?;
         observer.event(Event::Finishing);
-        let report = finish(&out, &open_catalog(&out)?, &plan, writer.as_ref())?;
+        let report = finish(&out, &open_catalog(&out)?, &plan, writer.as_ref(), self.formats)?;
         Ok(Outcome { report })
     }
 

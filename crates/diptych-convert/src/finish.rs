@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use diptych_format::Writer;
 use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance, UnitReader};
+use diptych_format::{Format, Writer};
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
@@ -32,6 +32,7 @@ pub(crate) fn finish(
     catalog: &Catalog,
     plan: &Plan,
     writer: &dyn Writer,
+    formats: &[&'static dyn Format],
 ) -> Result<Report, EngineError> {
     let mut receipts = Vec::with_capacity(plan.units.len());
     let mut missing = Vec::new();
@@ -56,7 +57,7 @@ pub(crate) fn finish(
             })
             .collect();
         let mut final_output = FinalOutput { out };
-        let provenance = provenance(&report, &receipts);
+        let provenance = provenance(&report, &receipts, formats);
         let finished = writer.finish(&units, &provenance, &mut final_output)?;
         out.sync()?;
         report.take(finished);
@@ -104,13 +105,25 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
     })
 }
 
-fn provenance(report: &Report, receipts: &[Receipt]) -> Provenance {
+fn provenance(
+    report: &Report,
+    receipts: &[Receipt],
+    formats: &[&'static dyn Format],
+) -> Provenance {
     let mut licences: BTreeMap<String, u64> = BTreeMap::new();
     for (licence, pairs) in receipts.iter().flat_map(|receipt| &receipt.licences) {
         *licences.entry(licence.clone()).or_default() += pairs;
     }
     let books: &Books = &report.datasets;
-    Provenance { generator: GENERATOR.to_owned(), datasets: books.written_by_dataset(), licences }
+    let datasets = books.written_by_dataset();
+    // A dataset is called as the format of its release, whatever it was read from this time.
+    let terms = formats
+        .iter()
+        .map(|format| format.about())
+        .filter(|about| !about.terms.is_empty() && datasets.contains_key(about.name))
+        .map(|about| (about.name.to_owned(), about.terms))
+        .collect();
+    Provenance { generator: GENERATOR.to_owned(), datasets, licences, terms }
 }
 
 /// The output below the working folder, where nobody takes it for complete.

@@ -269,6 +269,10 @@ fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
 
 /// Says which pairs were being written, and from what files where it is these that fail.
 fn failed_atom(job: &UnitJob<'_>, atom: &Atom, error: FormatError) -> EngineError {
+    if matches!(error, FormatError::Pair { .. }) {
+        // It is of a pair that came before, and says which.
+        return error.into();
+    }
     let ids: Vec<_> = atom.samples.iter().map(|sample| sample.pair.pair_id.as_str()).collect();
     let mut what = format!("cannot write {}", ids.join(", "));
     if matches!(error, FormatError::Output(OutputError::Read { .. })) {

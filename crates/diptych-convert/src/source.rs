@@ -1,6 +1,7 @@
 //! The releases behind a catalog: opened when their bytes are moved, and refused when changed.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -175,6 +176,29 @@ pub(crate) fn values(options: &Options) -> OptionValues {
 
 /// The files that a catalog's addresses mean.
 pub(crate) struct Sources {
+    files: Arc<Files>,
+}
+
+/// A file that is opened when it is read, and opened again where it was closed since: so any number
+/// of pictures can wait for their turn, however many files they are in.
+struct LaterFile {
+    files: Arc<Files>,
+    number: u32,
+    length: u64,
+}
+
+impl ReadAt for LaterFile {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let file = self.files.open(self.number).map_err(io::Error::other)?;
+        file.read_at(offset, buffer)
+    }
+}
+
+struct Files {
     files: Arc<[CatalogFile]>,
     roots: BTreeMap<String, Root>,
     open: Recent<u32, Arc<dyn ReadAt>>,
@@ -202,11 +226,32 @@ impl Sources {
             }
             roots.insert(label.clone(), Root { path: path.clone(), in_place: false });
         }
-        Ok(Self { files: Arc::clone(catalog.files()), roots, open: Recent::new(OPEN_FILES) })
+        let (files, open) = (Arc::clone(catalog.files()), Recent::new(OPEN_FILES));
+        Ok(Self { files: Arc::new(Files { files, roots, open }) })
     }
 
-    /// A file, by its number.
+    /// A file, by its number. It can be opened now, and may be kept for later.
     pub(crate) fn file(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
+        let length = self.files.open(number)?.len();
+        Ok(Arc::new(LaterFile { files: Arc::clone(&self.files), number, length }))
+    }
+
+    /// What a file is called.
+    pub(crate) fn name(&self, number: u32) -> Place {
+        let Some(file) = self.files.files.get(number as usize) else { return Place::default() };
+        let path = file.pieces.first().map(|piece| piece.path.to_string());
+        Place { source: file.source.clone(), file: path, ..Place::default() }
+    }
+
+    /// Where a picture of that name in that file is, for a rejection.
+    pub(crate) fn place(&self, file: Option<u32>, name: &str, offset: Option<u64>) -> Place {
+        let place = file.map_or_else(Place::default, |number| self.name(number));
+        Place { member: Some(name.to_owned()), offset, ..place }
+    }
+}
+
+impl Files {
+    fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
         let open = self.open.get(&number, || {
             let file = self.files.get(number as usize).ok_or_else(|| EngineError::Changed {
                 label: "the catalog".to_owned(),
@@ -243,19 +288,6 @@ impl Sources {
             return Err(changed(format!("{} was written since", piece.path)));
         }
         Ok(file)
-    }
-
-    /// What a file is called.
-    pub(crate) fn name(&self, number: u32) -> Place {
-        let Some(file) = self.files.get(number as usize) else { return Place::default() };
-        let path = file.pieces.first().map(|piece| piece.path.to_string());
-        Place { source: file.source.clone(), file: path, ..Place::default() }
-    }
-
-    /// Where a picture of that name in that file is, for a rejection.
-    pub(crate) fn place(&self, file: Option<u32>, name: &str, offset: Option<u64>) -> Place {
-        let place = file.map_or_else(Place::default, |number| self.name(number));
-        Place { member: Some(name.to_owned()), offset, ..place }
     }
 }
 

@@ -135,8 +135,8 @@ fn dtype(kind: &Kind) -> &'static str {
     }
 }
 
-/// What a card says of where the pairs come from: datasets with their counts, and licences as
-/// far as the releases state them.
+/// What a card says of where the pairs come from: datasets with their counts, and licences and
+/// terms as far as the releases state them.
 #[must_use]
 pub fn origins(provenance: &Provenance) -> String {
     let mut text = String::from("## Where the pairs come from\n\n| dataset | pairs |\n|---|---|\n");
@@ -154,7 +154,11 @@ pub fn origins(provenance: &Provenance) -> String {
     if stated < all {
         licences.push(format!("none stated ({} pairs)", all - stated));
     }
-    let _ = writeln!(text, "{}.\n\nWritten by {}.", licences.join(", "), provenance.generator);
+    let _ = writeln!(text, "{}.", licences.join(", "));
+    for (dataset, terms) in &provenance.terms {
+        let _ = writeln!(text, "\nTerms of {}: {}", markdown(dataset), terms.join(" "));
+    }
+    let _ = writeln!(text, "\nWritten by {}.", provenance.generator);
     text
 }
 
@@ -233,9 +237,14 @@ dataset_info:
             generator: "diptych 1".to_owned(),
             datasets: BTreeMap::from([("a".to_owned(), 3), ("b".to_owned(), 2)]),
             licences: BTreeMap::from([("cc-by-4.0".to_owned(), 2)]),
+            terms: BTreeMap::from([("b".to_owned(), &["Ask first.", "Cite."][..])]),
         };
         let text = origins(&provenance);
         assert!(text.contains("| a | 3 |\n| b | 2 |\n"), "{text}");
         assert!(text.contains("cc-by-4.0 (2 pairs), none stated (3 pairs).\n"), "{text}");
+        assert!(
+            text.contains("\nTerms of b: Ask first. Cite.\n\nWritten by diptych 1.\n"),
+            "{text}"
+        );
     }
 }

@@ -92,6 +92,15 @@ pub enum FormatError {
         /// What cannot be held.
         what: String,
     },
+    /// A pair that was taken in before cannot be written.
+    #[error("cannot write {pair_id}")]
+    Pair {
+        /// The pair.
+        pair_id: String,
+        /// Why not.
+        #[source]
+        source: Box<FormatError>,
+    },
     /// A pair is an item of a benchmark, and the output is for training.
     #[error("{pair_id} has no target: it is for evaluation, and {format} is for training")]
     NoTarget {

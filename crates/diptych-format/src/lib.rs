@@ -14,6 +14,7 @@
 //! - [`foreign`]: pairs from rows that somebody else laid out.
 //! - [`record`]: the record that every output carries for a pair, and its declared features.
 //! - [`card`]: the card of an output.
+//! - [`split_files`]: the names of outputs that are numbered files, a split's by themselves.
 
 pub mod archives;
 pub mod card;
@@ -26,6 +27,7 @@ pub mod reader;
 pub mod record;
 pub mod rejection;
 pub mod shards;
+pub mod split_files;
 pub mod writer;
 
 use std::collections::BTreeMap;
@@ -62,6 +64,9 @@ pub struct About {
     pub fills: &'static [Fill],
     /// What the masks of its releases say.
     pub masks: MaskMeaning,
+    /// What its authors state of rights that no field of a pair says: a sentence each, about the
+    /// dataset that is called as the format.
+    pub terms: &'static [&'static str],
     /// How many pairs of a kind the authors published; for copies to be held against, never to
     /// stop at.
     pub published: &'static [Published],

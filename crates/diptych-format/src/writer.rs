@@ -234,6 +234,8 @@ pub struct Provenance {
     pub datasets: BTreeMap<String, u64>,
     /// Licences that the releases state, with the number of pairs of each.
     pub licences: BTreeMap<String, u64>,
+    /// What the authors of these datasets state of rights besides, a sentence each.
+    pub terms: BTreeMap<String, &'static [&'static str]>,
 }
 
 /// Files of a unit being written.

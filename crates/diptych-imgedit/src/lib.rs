@@ -85,6 +85,7 @@ const ABOUT: About = About {
     losses: &[],
     fills: FILLS,
     masks: MaskMeaning::Asked,
+    terms: &[],
     published: parts::PUBLISHED,
 };
 

@@ -1,19 +1,15 @@
 //! Rows out of a Parquet file, a batch at a time.
 
-use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use diptych_storage::ReadAt;
-use diptych_storage::parquet::ParquetInput;
-use diptych_storage::text::printable;
+use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
-use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use crate::rows::{self, Kind};
 
@@ -56,7 +52,7 @@ impl Table {
         // What a writer noted of its own types in memory is not needed.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(|| ArrowReaderMetadata::load(&input, options))?;
-        check(metadata.metadata(), input.0.len())?;
+        check_columns(metadata.metadata(), input.0.len())?;
         let fields = metadata.schema().fields();
         let known = fields.iter().enumerate().filter(|(_, of)| rows::is_known(of.data_type()));
         let columns: Vec<_> = known.map(|(place, _)| place).collect();
@@ -156,32 +152,4 @@ impl Table {
         self.group += 1;
         Some(guarded(|| builder.build()))
     }
-}
-
-/// Calls the `parquet` crate, which panics at some files that are damaged.
-fn guarded<T, E: Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(done) => done.map_err(|error| printable(error.to_string().as_bytes())),
-        // Whatever it left half done is thrown away.
-        Err(_) => Err("it is damaged, in a way that no reader expects".to_owned()),
-    }
-}
-
-/// Holds what a file says of its columns against its length: the `parquet` crate takes their
-/// places for granted.
-fn check(metadata: &ParquetMetaData, length: u64) -> Result<(), String> {
-    let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    for chunk in chunks {
-        let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
-        let end = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
-        let end = end.and_then(|(start, size)| start.checked_add(size));
-        if end.is_none_or(|end| end > length) {
-            let (column, size) = (chunk.column_path().string(), chunk.compressed_size());
-            let column = printable(column.as_bytes());
-            return Err(format!(
-                "the column {column} lies at {start} with {size} bytes, in a file of {length}"
-            ));
-        }
-    }
-    Ok(())
 }

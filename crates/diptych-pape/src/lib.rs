@@ -82,6 +82,10 @@ const ABOUT: About = About {
     losses: &[],
     fills: FILLS,
     masks: MaskMeaning::Changed,
+    terms: &[
+        "Its source photographs are those of COCO, ImageNet and Places, and stay under the terms of \
+         these.",
+    ],
     published: parts::PUBLISHED,
 };
 

@@ -1,13 +1,17 @@
 //! Parquet files of a release, read at positions like every other file.
 
+use std::fmt::Display;
 use std::io::BufReader;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ::parquet::errors::{ParquetError, Result};
+use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::Bytes;
 
 use crate::read::{Cursor, ReadAt};
+use crate::text::printable;
 
 /// A file of a release as the `parquet` crate takes it.
 #[derive(Clone)]
@@ -37,6 +41,42 @@ impl ChunkReader for ParquetInput {
         self.0.read_exact_at(start, &mut buffer)?;
         Ok(buffer.into())
     }
+}
+
+/// Calls the `parquet` crate, which panics at some files that are damaged.
+///
+/// # Errors
+/// What it said: a fragment.
+pub fn guarded<T, E: Display>(
+    call: impl FnOnce() -> std::result::Result<T, E>,
+) -> std::result::Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(done) => done.map_err(|error| printable(error.to_string().as_bytes())),
+        // Whatever it left half done is thrown away.
+        Err(_) => Err("it is damaged, in a way that no reader expects".to_owned()),
+    }
+}
+
+/// Holds what a file says of its columns against its length: the `parquet` crate takes their
+/// places for granted.
+///
+/// # Errors
+/// Which column lies elsewhere: a fragment.
+pub fn check_columns(metadata: &ParquetMetaData, length: u64) -> std::result::Result<(), String> {
+    let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    for chunk in chunks {
+        let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
+        let end = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
+        let end = end.and_then(|(start, size)| start.checked_add(size));
+        if end.is_none_or(|end| end > length) {
+            let (column, size) = (chunk.column_path().string(), chunk.compressed_size());
+            let column = printable(column.as_bytes());
+            return Err(format!(
+                "the column {column} lies at {start} with {size} bytes, in a file of {length}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,15 +5,15 @@ use std::fmt::Write;
 
 use diptych_format::card::{self, CardSplit};
 use diptych_format::record;
+use diptych_format::split_files;
 use diptych_format::writer::{FinishedUnit, Provenance};
-use diptych_schema::Split;
 
 /// Counts, among the fields of a unit, numbers that became null because they are not finite. No
 /// field of a sample has a space in its name.
 pub(crate) const NOT_FINITE: &str = "not finite";
 
 pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
-    let splits = splits(units);
+    let splits = split_files::card_splits(units, "tar");
     let mut fields: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, samples) in units.iter().flat_map(|unit| &unit.files.fields) {
         *fields.entry(name).or_default() += samples;
@@ -38,8 +38,7 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
     );
     text.push_str("| split | samples | shards | bytes |\n|---|---|---|---|\n");
     for split in &splits {
-        let of_split = units.iter().filter(|unit| unit.split == Some(split.split));
-        let shards: usize = of_split.map(|unit| unit.files.files.len()).sum();
+        let shards = split_files::of_split(units, split.split).len();
         let CardSplit { split, samples, bytes, .. } = split;
         let _ = writeln!(text, "| {split} | {samples} | {shards} | {bytes} |");
     }
@@ -62,20 +61,6 @@ pub(crate) fn card(units: &[FinishedUnit], provenance: &Provenance) -> String {
     text
 }
 
-fn splits(units: &[FinishedUnit]) -> Vec<CardSplit> {
-    let of = |split: Split| {
-        let files = units
-            .iter()
-            .filter(|unit| unit.split == Some(split))
-            .flat_map(|unit| &unit.files.files);
-        let (bytes, samples) = files
-            .fold((0, 0), |(bytes, samples), file| (bytes + file.bytes, samples + file.samples));
-        CardSplit { split, paths: vec![format!("data/{split}-*.tar")], bytes, samples }
-    };
-    // A split without pairs is not mentioned.
-    Split::ALL.iter().map(|split| of(*split)).filter(|split| split.samples > 0).collect()
-}
-
 /// Parts are declared by role, references by number, and within a role in byte order.
 fn place(part: &str) -> (usize, usize, &str) {
     let role = part.split_once('.').map_or(part, |(role, _)| role);
@@ -90,6 +75,7 @@ mod tests {
     use super::*;
     use diptych_format::UnitFiles;
     use diptych_format::writer::UnitFile;
+    use diptych_schema::Split;
 
     #[test]
     fn parts_stand_by_role_and_number() {

@@ -64,6 +64,7 @@ const ABOUT: About = About {
     fills: FILLS,
     // Whose masks they are is not known of all that is in one.
     masks: MaskMeaning::Asked,
+    terms: &[],
     published: &[],
 };
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use diptych_format::record::{Record, part_of, reference_role};
+use diptych_format::split_files::{self, path};
 use diptych_format::writer::{
     FinishOutput, Finished, FinishedUnit, Provenance, UnitFile, UnitOutput, UnitStart,
     WrittenPicture,
 };
 use diptych_format::{Atom, FormatError, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
 use diptych_schema::{EditPair, Split};
-use diptych_storage::RelPath;
 use diptych_storage::output::StagedFile;
 
 use crate::card;
@@ -23,14 +23,6 @@ const SHARD: &str = "shard.tar";
 const OFFSETS: &str = "shard.tar.idx";
 
 pub(crate) struct ShardWriter;
-
-/// A path that is one by construction.
-pub(crate) fn path(name: &str) -> Result<RelPath, FormatError> {
-    RelPath::new(name).map_err(|error| FormatError::CannotHold {
-        pair_id: name.to_owned(),
-        what: format!("as a file name: {error}"),
-    })
-}
 
 impl Writer for ShardWriter {
     fn grain(&self) -> Grain {
@@ -80,13 +72,9 @@ impl Writer for ShardWriter {
     ) -> Result<Finished, FormatError> {
         let mut named = Vec::new();
         for &split in Split::ALL {
-            let shards: Vec<_> = units
-                .iter()
-                .filter(|unit| unit.split == Some(split))
-                .flat_map(|unit| unit.files.files.iter().map(move |file| (unit.unit, file)))
-                .collect();
+            let shards = split_files::of_split(units, split);
             for (i, (unit, file)) in shards.iter().enumerate() {
-                let name = shard_name(split, i, shards.len());
+                let name = split_files::name(split, i, shards.len(), "tar");
                 output.place(*unit, &file.name, &path(&name)?)?;
                 output.place(*unit, OFFSETS, &path(&format!("{name}.idx"))?)?;
                 let UnitFile { bytes, samples, .. } = **file;
@@ -99,12 +87,6 @@ impl Writer for ShardWriter {
         }
         Ok(Finished::default())
     }
-}
-
-/// The name of shard `index` of `count`: numbers of one width, five digits or as many as needed.
-fn shard_name(split: Split, index: usize, count: usize) -> String {
-    let width = count.to_string().len().max(5);
-    format!("data/{split}-{index:0width$}-of-{count:0width$}.tar")
 }
 
 struct Shard<'a> {
@@ -186,17 +168,5 @@ impl UnitWriter for Shard<'_> {
         let bytes = file.close()?;
         let file = UnitFile::of_unit(SHARD, bytes, samples);
         Ok(UnitFiles { files: vec![file], fields: self.fields })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shard_names_have_one_width() {
-        assert_eq!(shard_name(Split::Train, 0, 1), "data/train-00000-of-00001.tar");
-        assert_eq!(shard_name(Split::Val, 7, 12), "data/val-00007-of-00012.tar");
-        assert_eq!(shard_name(Split::Test, 5, 100_000), "data/test-000005-of-100000.tar");
     }
 }

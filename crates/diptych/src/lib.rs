@@ -61,6 +61,7 @@ pub const FORMATS: &[&dyn Format] = &[
     diptych_imgedit::BENCHMARK,
     diptych_inter_edit::FORMAT,
     diptych_pape::FORMAT,
+    diptych_parquet::FORMAT,
     diptych_webdataset::FORMAT,
 ];
 

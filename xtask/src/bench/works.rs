@@ -34,7 +34,8 @@ pub(super) const PROMISED_BYTES: u64 = 64_000_000;
 pub(super) const PROMISED_BYTES_A_PAIR: u64 = 64;
 
 /// Python packages of the contestants, whose versions are told.
-pub(super) const PACKAGES: &[&str] = &["webdataset", "duckdb", "opencv-python-headless"];
+pub(super) const PACKAGES: &[&str] =
+    &["webdataset", "duckdb", "opencv-python-headless", "pyarrow", "datasets"];
 
 const INTER_EDIT: &[(&str, &str)] =
     &[("metadata", ".jsonl.gz"), ("source_shards", ".tar"), ("asset_shards", ".tar")];
@@ -119,6 +120,46 @@ pub(super) const WORKS: &[Work] = &[
                     "256",
                     "--writer",
                     "tarfile",
+                ],
+            },
+        ],
+    },
+    Work {
+        name: "convert-parquet",
+        about: "A release of Inter-Edit-Train becomes Parquet files of about 500 MB with the \
+                pictures in them.",
+        needs: INTER_EDIT,
+        copies: true,
+        promises_memory: true,
+        contestants: &[
+            Contestant {
+                name: "diptych convert",
+                command: &[
+                    "{diptych}",
+                    "convert",
+                    "{data}",
+                    "--to",
+                    "parquet",
+                    "--out",
+                    "{out}",
+                    "--shard-size",
+                    "500MB",
+                    "--no-sync",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            Contestant {
+                name: "pyarrow",
+                command: &["{python}", "{peers}/b_interedit_parquet_pyarrow.py", "{data}", "{out}"],
+            },
+            Contestant {
+                name: "datasets to_parquet",
+                command: &[
+                    "{python}",
+                    "{peers}/b2_interedit_parquet_datasets.py",
+                    "{data}",
+                    "{out}",
                 ],
             },
         ],

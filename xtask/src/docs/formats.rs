@@ -151,6 +151,7 @@ mod tests {
                 losses: &["colour of the sky"],
                 fills: &[],
                 masks: diptych::format::MaskMeaning::None,
+                terms: &[],
                 published: &[],
             };
             &ABOUT

@@ -34,6 +34,7 @@ const ABOUT: About = About {
     losses: &[],
     fills: &[],
     masks: MaskMeaning::None,
+    terms: &[],
     published: &[],
 };
 

@@ -44,6 +44,7 @@ const ABOUT: About = About {
     ],
     fills: FILLS,
     masks: MaskMeaning::None,
+    terms: &[],
     published: PUBLISHED,
 };
 

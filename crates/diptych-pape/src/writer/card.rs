@@ -7,8 +7,6 @@ use diptych_format::card::{self, CardSplit};
 use diptych_format::writer::Provenance;
 use diptych_schema::Split;
 
-use crate::NAME;
-
 /// What the pictures beside the tables match: those in the folders of their roles, but for masks,
 /// which lie a folder deeper. The pattern only has the loader take pictures.
 const PICTURES: &str = "*/*/*/*";
@@ -93,13 +91,6 @@ pub(crate) fn card(
          the others are left out without a word. From the Hub, download it first: the patterns \
          above name no masks.\n\n",
     );
-    if provenance.datasets.contains_key(NAME) {
-        text.push_str(
-            "## Terms of PAPE\n\n\
-             Its source photographs are those of COCO, ImageNet and Places, and stay under the \
-             terms of these.\n\n",
-        );
-    }
     text.push_str(&card::origins(provenance));
     text
 }

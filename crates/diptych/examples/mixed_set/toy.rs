@@ -28,6 +28,7 @@ const ABOUT: About = About {
     losses: &[],
     fills: &[],
     masks: MaskMeaning::None,
+    terms: &[],
     published: &[],
 };
 

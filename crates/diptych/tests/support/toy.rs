@@ -23,6 +23,7 @@ const ABOUT: About = About {
     losses: &[],
     fills: &[],
     masks: MaskMeaning::Changed,
+    terms: &[],
     published: &[],
 };
 

@@ -1,11 +1,11 @@
 //! What an edit changed: a mask from a source and a target.
 //!
-//! Both are decoded to sRGB, upright, and brought to one grid ([`grid`]). What was done to all of
-//! the picture is told from blocks that show the same in both, and undone ([`tint`]); both are made
-//! equally sharp ([`sharpness`]); then colours are compared as they are seen ([`lab`]). How much
-//! of a difference is noise is learnt from the picture, for each strength of texture ([`noise`]).
-//! What stands out is found on averages and drawn on single pixels ([`compare`]), and its shape
-//! is cleaned ([`shape`]). Whether the edit is one of the whole picture, blocks tell ([`verdict`]).
+//! Both are decoded to sRGB, upright, and brought to one grid (`grid`). What was done to all of
+//! the picture is told from blocks that show the same in both, and undone (`tint`); both are made
+//! equally sharp (`sharpness`); then colours are compared as they are seen (`lab`). How much
+//! of a difference is noise is learnt from the picture, for each strength of texture (`noise`).
+//! What stands out is found on averages and drawn on single pixels (`compare`), and its shape
+//! is cleaned (`shape`). Whether the edit is one of the whole picture, blocks tell (`verdict`).
 //!
 //! The same bytes give the same mask on every machine: sums are taken in one order, powers and
 //! roots come from tables and products, and logarithms from the bits of numbers.

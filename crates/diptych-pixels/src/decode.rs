@@ -102,18 +102,53 @@ pub enum DecodeError {
 /// for its pixels is taken. A file that ends before its end is refused, even where its format
 /// allows to show the rest.
 pub fn decode(bytes: &[u8], limits: DecodeLimits) -> Result<Rgb, DecodeError> {
-    let probed = match probe::probe_head(bytes, bytes.len() as u64) {
-        Head::Known(probed) => probed,
-        Head::NeedsMore | Head::Unknown => return Err(DecodeError::NotAPicture),
-    };
-    let size = (probed.width, probed.height);
-    let stored = match probed.media_type {
+    let (media_type, size) = head(bytes)?;
+    let stored = match media_type {
         MediaType::Png => png::decode(bytes, size, limits)?,
         MediaType::Jpeg => jpeg::decode(bytes, size, limits)?,
         MediaType::Webp => webp::decode(bytes, size, limits)?,
         found => return Err(DecodeError::UnsupportedType { found }),
     };
     Ok(stored.upright())
+}
+
+/// Type and stored size of a picture.
+fn head(bytes: &[u8]) -> Result<(MediaType, (u32, u32)), DecodeError> {
+    match probe::probe_head(bytes, bytes.len() as u64) {
+        Head::Known(probed) => Ok((probed.media_type, (probed.width, probed.height))),
+        Head::NeedsMore | Head::Unknown => Err(DecodeError::NotAPicture),
+    }
+}
+
+/// What takes a picture's rows one by one, from the top, each as red, green and blue.
+pub(crate) trait Rows {
+    /// The samples of the next row.
+    fn row(&mut self, samples: &[u8]);
+}
+
+/// Decodes a picture row by row, where its format and orientation allow to do without the whole of
+/// it, into what `begin` makes of its size as it is seen and of how it was turned.
+///
+/// # Errors
+/// Those of [`decode`], and those of `begin`, behind which nothing is decoded.
+pub(crate) fn decode_rows<R: Rows, E: From<DecodeError>>(
+    bytes: &[u8],
+    limits: DecodeLimits,
+    begin: impl FnOnce((u32, u32), Orientation) -> Result<R, E>,
+) -> Result<R, E> {
+    let (media_type, size) = head(bytes)?;
+    if media_type == MediaType::Png {
+        let opened = png::open(bytes, size, limits)?;
+        if opened.comes_in_rows() {
+            let mut rows = begin(size, Orientation::Upright)?;
+            opened.rows(size, |samples| rows.row(samples))?;
+            return Ok(rows);
+        }
+    }
+    let Rgb { width, height, samples, orientation } = decode(bytes, limits)?;
+    let mut rows = begin((width, height), orientation)?;
+    samples.chunks(width.max(1) as usize * CHANNELS).for_each(|samples| rows.row(samples));
+    Ok(rows)
 }
 
 /// A picture on its stored grid.

@@ -1,11 +1,11 @@
 //! What an edit changed: a mask from a source and a target.
 //!
-//! Both are decoded to sRGB, upright, and brought to one grid ([`grid`]). What was done to all of
-//! the picture is told from blocks that show the same in both, and undone ([`tint`]); both are made
-//! equally sharp ([`sharpness`]); then colours are compared as they are seen ([`lab`]). How much
-//! of a difference is noise is learnt from the picture, for each strength of texture ([`noise`]).
-//! What stands out is found on averages and drawn on single pixels ([`compare`]), and its shape
-//! is cleaned ([`shape`]). Whether the edit is one of the whole picture, blocks tell ([`verdict`]).
+//! Both are decoded to sRGB, upright, and brought to one grid (`grid`). What was done to all of
+//! the picture is told from blocks that show the same in both, and undone (`tint`); both are made
+//! equally sharp (`sharpness`); then colours are compared as they are seen (`lab`). How much
+//! of a difference is noise is learnt from the picture, for each strength of texture (`noise`).
+//! What stands out is found on averages and drawn on single pixels (`compare`), and its shape
+//! is cleaned (`shape`). Whether the edit is one of the whole picture, blocks tell (`verdict`).
 //!
 //! The same bytes give the same mask on every machine: sums are taken in one order, powers and
 //! roots come from tables and products, and logarithms from the bits of numbers.
@@ -116,22 +116,33 @@ pub fn difference(
     options: &DifferenceOptions,
     limits: DecodeLimits,
 ) -> Result<Difference, DifferenceError> {
-    let decode = |bytes, side| {
-        decode::decode(bytes, limits).map_err(|source| DifferenceError::Decode { side, source })
+    let of = |side| move |source| DifferenceError::Decode { side, source };
+    // Only what is on the grid is kept of a picture.
+    let mut seen = None;
+    let begin = |size, orientation| {
+        let grid = Grid::of(size, options.side);
+        seen = Some((size, orientation, grid));
+        Ok(grid.bring(size))
     };
-    let source = decode(source, Side::Source)?;
-    let source_size = (source.width, source.height);
-    let orientation = source.orientation;
-    let grid = Grid::of(&source, options.side);
-    // Only what is on the grid is kept of the source while the target is decoded.
-    let source = grid.bring(&source);
-    let target = decode(target, Side::Target)?;
-    let target_size = (target.width, target.height);
-    if !aspects_agree(source_size, target_size, options.aspect) {
-        let limit = options.aspect;
-        return Err(DifferenceError::AspectsDiffer { source_size, target_size, limit });
-    }
-    let target = grid.bring(&target);
+    let source = decode::decode_rows(source, limits, begin).map_err(of(Side::Source))?.finish();
+    let Some((source_size, orientation, grid)) = seen else {
+        return Ok(Difference::Unchanged);
+    };
+    let limit = options.aspect;
+    let begin = |target_size, _| {
+        if aspects_agree(source_size, target_size, limit) {
+            Ok(grid.bring(target_size))
+        } else {
+            Err(Stop::Aspects(target_size))
+        }
+    };
+    let target = decode::decode_rows(target, limits, begin).map_err(|stop| match stop {
+        Stop::Decode(source) => of(Side::Target)(source),
+        Stop::Aspects(target_size) => {
+            DifferenceError::AspectsDiffer { source_size, target_size, limit }
+        }
+    })?;
+    let target = target.finish();
     Ok(match compare(&source, &target, options) {
         Found::Local { mask, components, confidence } => {
             let mask = mask.enlarged(grid.factor, source_size).turn_back(orientation);
@@ -140,6 +151,19 @@ pub fn difference(
         Found::Global { share, uniformity } => Difference::Global { share, uniformity },
         Found::Unchanged => Difference::Unchanged,
     })
+}
+
+/// Why a target is not decoded to its end.
+enum Stop {
+    Decode(DecodeError),
+    /// Its width and height are no version of the source's.
+    Aspects((u32, u32)),
+}
+
+impl From<DecodeError> for Stop {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
 }
 
 /// Whether two shapes lie no further apart than that share.

@@ -8,7 +8,7 @@
 //!   one is asked for, and writes them as 8-bit grey PNG with 255 for edited.
 //! - [`bits`] holds masks as bits, and tells how much two have in common.
 //! - [`decode`] decodes pictures to sRGB, upright, under limits.
-//! - [`difference`] tells what an edit changed between a source and a target.
+//! - [`mod@difference`] tells what an edit changed between a source and a target.
 //!
 //! They take bytes or a function that reads them; where the bytes lie is not known here. No
 //! input, however made, makes them panic or hold more memory than they were allowed.

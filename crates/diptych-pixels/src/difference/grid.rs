@@ -1,7 +1,7 @@
 //! Pictures on the grid that they are compared on.
 
 use super::plane::Plane;
-use crate::decode::Rgb;
+use crate::decode::Rows;
 
 /// Red, green and blue from 0 to 255, on a grid.
 pub(super) struct Picture {
@@ -37,8 +37,8 @@ pub(super) struct Grid {
 
 impl Grid {
     /// The finest grid whose sides are no longer than `side`.
-    pub(super) fn of(source: &Rgb, side: f64) -> Self {
-        let (width, height) = (source.width as usize, source.height as usize);
+    pub(super) fn of((width, height): (u32, u32), side: f64) -> Self {
+        let (width, height) = (width as usize, height as usize);
         let mut factor = 1;
         while (width.max(height)).div_ceil(factor) as f64 > side {
             factor += 1;
@@ -47,64 +47,48 @@ impl Grid {
         Self { factor, width: width.div_ceil(factor), height: height.div_ceil(factor), source }
     }
 
-    /// A picture on this grid: the means of squares where it has the size of the source, else
-    /// resampled.
-    pub(super) fn bring(self, picture: &Rgb) -> Picture {
-        let size = (picture.width as usize, picture.height as usize);
-        let pixels =
-            if size == self.source { self.means(picture) } else { self.resampled(picture, size) };
-        Picture { width: self.width, height: self.height, pixels }
+    /// What brings a picture of this size onto the grid: the means of squares where it has the size of the
+    /// source, else it is resampled.
+    pub(super) fn bring(self, (width, height): (u32, u32)) -> Bringing {
+        let size = (width as usize, height as usize);
+        if size == self.source {
+            Bringing::Means {
+                grid: self,
+                down: vec![0; size.0 * 3],
+                rows: 0,
+                pixels: Vec::with_capacity(self.width * self.height),
+            }
+        } else {
+            Bringing::Whole { grid: self, size, samples: Vec::with_capacity(size.0 * size.1 * 3) }
+        }
     }
 
-    fn means(self, picture: &Rgb) -> Vec<[u8; 3]> {
-        if self.factor == 1 {
-            return picture.samples.as_chunks::<3>().0.to_vec();
-        }
-        let mut out = Vec::with_capacity(self.width * self.height);
-        // Down first, which is the most and goes over samples side by side.
-        let samples = self.source.0.max(1) * 3;
-        let mut down = vec![0_u32; samples];
-        let mut sums = vec![[0_u32; 3]; self.width];
-        for rows in picture.samples.chunks(samples * self.factor) {
-            let count = rows.len() / samples;
-            down.fill(0);
-            for row in rows.chunks(samples) {
-                for (sum, sample) in down.iter_mut().zip(row) {
-                    *sum += u32::from(*sample);
-                }
-            }
-            let columns = down.as_chunks::<3>().0.chunks(self.factor);
-            for (sum, some) in sums.iter_mut().zip(columns) {
-                *sum = [0; 3];
-                for pixel in some {
-                    for (sum, of) in sum.iter_mut().zip(pixel) {
-                        *sum += of;
-                    }
-                }
-            }
-            let whole = self.source.0 / self.factor;
-            let mean = |sums: &[[u32; 3]], columns: usize, out: &mut Vec<[u8; 3]>| {
-                let all = u32::try_from(columns * count).unwrap_or(u32::MAX).max(1);
-                // A whole division a sample is slow; this is exact as far as squares go.
-                let inverse = (1_u64 << 32).div_ceil(u64::from(all));
-                out.extend(sums.iter().map(|sum| {
-                    sum.map(|sum| {
-                        let mean = (u64::from(sum + all / 2) * inverse) >> 32;
-                        u8::try_from(mean).unwrap_or(u8::MAX)
-                    })
-                }));
+    /// Adds the means of squares, of which the sums of so many rows are given.
+    fn means(self, down: &[u32], rows: usize, pixels: &mut Vec<[u8; 3]>) {
+        let squares = |columns: &[[u32; 3]], wide: usize, pixels: &mut Vec<[u8; 3]>| {
+            let all = u32::try_from(wide * rows).unwrap_or(u32::MAX).max(1);
+            // A division for each sample is slow. This is as good where squares are no larger than
+            // 60 pixels a side, and off by less than a level where they are.
+            let inverse = (1_u64 << 32).div_ceil(u64::from(all));
+            let mean = |sum: u32| {
+                let mean = (u64::from(sum + all / 2) * inverse) >> 32;
+                u8::try_from(mean).unwrap_or(u8::MAX)
             };
-            let (squares, rest) = sums.split_at(whole.min(sums.len()));
-            mean(squares, self.factor, &mut out);
-            mean(rest, self.source.0 % self.factor, &mut out);
-        }
-        out
+            pixels.extend(columns.chunks_exact(wide.max(1)).map(|some| {
+                let sums = some.iter().fold([0; 3], |[r, g, b], [x, y, z]| [r + x, g + y, b + z]);
+                sums.map(mean)
+            }));
+        };
+        let columns = down.as_chunks::<3>().0;
+        let (whole, rest) = columns.split_at(self.source.0 / self.factor * self.factor);
+        squares(whole, self.factor, pixels);
+        squares(rest, rest.len(), pixels);
     }
 
-    fn resampled(self, picture: &Rgb, size: (usize, usize)) -> Vec<[u8; 3]> {
+    fn resampled(self, samples: &[u8], size: (usize, usize)) -> Vec<[u8; 3]> {
         let across = taps(self.width, self.factor, self.source.0, size.0);
         let down = taps(self.height, self.factor, self.source.1, size.1);
-        let pixels = picture.samples.as_chunks::<3>().0;
+        let pixels = samples.as_chunks::<3>().0;
         let row = |y: usize| pixels.get(y * size.0..(y + 1) * size.0).unwrap_or_default();
         // Across first, a row of the picture at a time, each kept while it is needed.
         let mut kept: std::collections::VecDeque<(usize, Vec<[f32; 3]>)> = Default::default();
@@ -128,6 +112,63 @@ impl Grid {
             out.extend(sums.into_iter().map(|pixel| pixel.map(rounded)));
         }
         out
+    }
+}
+
+/// A picture that is being brought onto a grid, row by row.
+pub(super) enum Bringing {
+    Means {
+        grid: Grid,
+        /// Sums of the rows of a square so far, sample by sample: down first, which is the most.
+        down: Vec<u32>,
+        /// How many rows that are.
+        rows: usize,
+        pixels: Vec<[u8; 3]>,
+    },
+    Whole {
+        grid: Grid,
+        size: (usize, usize),
+        samples: Vec<u8>,
+    },
+}
+
+impl Rows for Bringing {
+    fn row(&mut self, samples: &[u8]) {
+        match self {
+            Self::Means { grid, pixels, .. } if grid.factor == 1 => {
+                pixels.extend_from_slice(samples.as_chunks().0);
+            }
+            Self::Means { grid, down, rows, pixels } => {
+                for (sum, sample) in down.iter_mut().zip(samples) {
+                    *sum += u32::from(*sample);
+                }
+                *rows += 1;
+                if *rows == grid.factor {
+                    grid.means(down, *rows, pixels);
+                    *rows = 0;
+                    down.fill(0);
+                }
+            }
+            Self::Whole { samples: all, .. } => all.extend_from_slice(samples),
+        }
+    }
+}
+
+impl Bringing {
+    /// The picture, once all rows are there.
+    pub(super) fn finish(self) -> Picture {
+        match self {
+            Self::Means { grid, down, rows, mut pixels } => {
+                if rows > 0 {
+                    grid.means(&down, rows, &mut pixels);
+                }
+                Picture { width: grid.width, height: grid.height, pixels }
+            }
+            Self::Whole { grid, size, samples } => {
+                let pixels = grid.resampled(&samples, size);
+                Picture { width: grid.width, height: grid.height, pixels }
+            }
+        }
     }
 }
 

@@ -76,11 +76,11 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
     for receipt in receipts {
         books.add(&receipt.books);
         for file in &receipt.files.files {
-            // Pairs that are in no split are written for training.
-            let split = file.split.or(receipt.split).map_or(Split::Train, |split| split.0);
+            // A writer that does not divide splits tells at the end what is in each.
+            let split = receipt.split.map_or(Split::Train, |split| split.0);
             let split = splits.entry(split.word().to_owned()).or_default();
             split.pairs += file.samples;
-            split.files += file.files;
+            split.files += 1;
             split.bytes += file.bytes;
         }
     }

@@ -158,15 +158,7 @@ impl Stage<'_> {
     }
 
     fn bytes(&self, picture: &Picture, payload: &Payload) -> Result<Arc<[u8]>, EngineError> {
-        match payload {
-            Payload::Bytes(bytes) => Ok(Arc::clone(bytes)),
-            Payload::Range { file, offset, length } => {
-                let mut bytes = vec![0; usize::try_from(*length).unwrap_or(usize::MAX)];
-                let read = file.read_exact_at(*offset, &mut bytes);
-                read.map_err(|source| self.read_error(picture, source))?;
-                Ok(bytes.into())
-            }
-        }
+        payload.read().map_err(|source| self.read_error(picture, source))
     }
 }
 

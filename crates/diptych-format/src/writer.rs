@@ -4,7 +4,7 @@
 //! and at the same time as others, and learns only in [`Writer::finish`] what else there is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, Seek};
+use std::io::{self, BufRead, Seek};
 use std::sync::Arc;
 
 use diptych_schema::{EditPair, Mask, MediaType, Split};
@@ -49,6 +49,21 @@ impl Payload {
         match self {
             Self::Range { length, .. } => *length,
             Self::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// The bytes, in memory.
+    ///
+    /// # Errors
+    /// Those of reading the range.
+    pub fn read(&self) -> io::Result<Arc<[u8]>> {
+        match self {
+            Self::Bytes(bytes) => Ok(Arc::clone(bytes)),
+            Self::Range { file, offset, length } => {
+                let mut bytes = vec![0; usize::try_from(*length).unwrap_or(usize::MAX)];
+                file.read_exact_at(*offset, &mut bytes)?;
+                Ok(bytes.into())
+            }
         }
     }
 
@@ -144,23 +159,10 @@ pub struct Atom {
 pub struct UnitFile {
     /// Its name among the unit's files.
     pub name: String,
-    /// The split of its samples; where there is none, the unit's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub split: Option<SplitWord>,
-    /// Files of the output that it stands for.
-    pub files: u64,
-    /// Their length in bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Samples in them.
+    /// Samples in it.
     pub samples: u64,
-}
-
-impl UnitFile {
-    /// A file that holds samples of the unit's split.
-    #[must_use]
-    pub fn of_unit(name: &str, bytes: u64, samples: u64) -> Self {
-        Self { name: name.to_owned(), split: None, files: 1, bytes, samples }
-    }
 }
 
 /// A split as its word.

@@ -109,7 +109,7 @@ mod tests {
             unit,
             split: Some(split),
             files: UnitFiles {
-                files: vec![UnitFile::of_unit("shard.tar", bytes, samples)],
+                files: vec![UnitFile { name: "shard.tar".to_owned(), bytes, samples }],
                 fields: fields.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
             },
         };

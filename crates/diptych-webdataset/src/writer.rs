@@ -166,7 +166,7 @@ impl UnitWriter for Shard<'_> {
         offsets.close()?;
         file.write(&ustar::END)?;
         let bytes = file.close()?;
-        let file = UnitFile::of_unit(SHARD, bytes, samples);
+        let file = UnitFile { name: SHARD.to_owned(), bytes, samples };
         Ok(UnitFiles { files: vec![file], fields: self.fields })
     }
 }

@@ -385,8 +385,10 @@ pub(super) const WORKS: &[Work] = &[
             Contestant {
                 name: "OpenCV",
                 command: &[
+                    "env",
+                    "PYTHONPATH={peers}",
                     "{python}",
-                    "{peers}/j_overlap_masks.py",
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/peers/overlap_masks.py"),
                     "{data}",
                     "{out}",
                     "--jobs",

@@ -204,7 +204,7 @@ impl UnitWriter for ToyUnit {
 
     fn close(self: Box<Self>) -> Result<UnitFiles, FormatError> {
         let bytes = self.file.close()?;
-        let file = UnitFile::of_unit("lines", bytes, self.samples);
+        let file = UnitFile { name: "lines".to_owned(), bytes, samples: self.samples };
         Ok(UnitFiles { files: vec![file], fields: BTreeMap::new() })
     }
 }

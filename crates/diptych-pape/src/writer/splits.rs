@@ -41,7 +41,7 @@ impl Images {
         self.files.insert(row.split_entry.as_ref().map(|entry| {
             (entry.file.clone(), entry.seed.as_ref().map(|seed| seed.get().to_owned()))
         }));
-        match subset.numbers.get(&row.image_id) {
+        match subset.numbers.get(written_id(row)) {
             Some(number) => {
                 if let Some((_, was)) = subset.images.get_mut(*number) {
                     // Splits are in the order of their strictness.
@@ -49,9 +49,9 @@ impl Images {
                 }
             }
             None => {
-                let written = row.split_entry.as_ref().map_or(&row.image_id, |entry| &entry.id);
-                subset.numbers.insert(row.image_id.clone(), subset.images.len());
-                subset.images.push((written.clone(), split));
+                let id = written_id(row).to_owned();
+                subset.numbers.insert(id.clone(), subset.images.len());
+                subset.images.push((id, split));
             }
         }
     }
@@ -59,7 +59,7 @@ impl Images {
     /// The split of an image's pairs.
     pub(crate) fn split_of(&self, row: &UnitRow) -> Option<Split> {
         let subset = self.subsets.iter().find(|subset| subset.folder == row.subset)?;
-        let number = subset.numbers.get(&row.image_id)?;
+        let number = subset.numbers.get(written_id(row))?;
         subset.images.get(*number).map(|(_, split)| *split)
     }
 
@@ -90,6 +90,12 @@ impl Images {
         text.push_str("}\n");
         (name, text)
     }
+}
+
+/// What an image is called in the split file: as in the one that the row came with, else as in
+/// the row. Rows may write one id as `139` and as `000000000139`.
+fn written_id(row: &UnitRow) -> &str {
+    row.split_entry.as_ref().map_or(&row.image_id, |entry| &entry.id)
 }
 
 /// The published name of a split file, where it may stand here.

@@ -8,7 +8,7 @@ use diptych_format::{Atom, FormatError, Payload, Sample, UnitFiles, UnitWriter};
 use diptych_pixels::Bits;
 use diptych_pixels::mask::{DecodeLimits, Part};
 use diptych_pixels::run_length::encode;
-use diptych_schema::{Address, EditPair, Edited, MaskPart, Picture, Split};
+use diptych_schema::{Address, EditPair, Edited, MaskPart, Picture};
 use diptych_storage::output::{OutputError, StagedFile};
 use diptych_storage::{Limits, RelPath};
 use serde::Deserialize;
@@ -44,21 +44,13 @@ pub(super) struct PapeUnit<'a> {
     pairing: Option<&'a Pairing>,
     /// Begun with the first row.
     rows: Option<Box<dyn StagedFile>>,
-    /// Files written, and their bytes.
+    /// Files written.
     files: u64,
-    bytes: u64,
+    /// Pairs written.
+    samples: u64,
     /// Sources that the unit has, by folder, name and what tells their bytes.
     sources: HashMap<[String; 4], Stored>,
-    counts: BTreeMap<&'static str, Count>,
     fields: BTreeMap<String, u64>,
-}
-
-/// What a unit holds of a split.
-#[derive(Default)]
-struct Count {
-    samples: u64,
-    files: u64,
-    bytes: u64,
 }
 
 /// The native record of a pair of this layout.
@@ -81,9 +73,8 @@ impl<'a> PapeUnit<'a> {
             pairing,
             rows: None,
             files: 0,
-            bytes: 0,
+            samples: 0,
             sources: HashMap::new(),
-            counts: BTreeMap::new(),
             fields: BTreeMap::new(),
         }
     }
@@ -104,7 +95,6 @@ impl<'a> PapeUnit<'a> {
         let folders_kept = is_own
             && pair.subset.as_ref() == Some(&subset)
             && pair.editor.as_ref() == Some(&editor);
-        let before = (self.files, self.bytes);
         let (source, image_id) = self.source(first, &subset, &editor)?;
         let mut row = UnitRow {
             subset,
@@ -123,7 +113,7 @@ impl<'a> PapeUnit<'a> {
             row.own = Some(native.row);
             row.split_entry = native.split;
         }
-        self.count(&row, (self.files - before.0, self.bytes - before.1));
+        self.samples += row.sides().count() as u64;
         let mut line = serde_json::to_vec(&row)
             .map_err(|source| FormatError::Json { what: "a row", source })?;
         line.push(b'\n');
@@ -132,20 +122,6 @@ impl<'a> PapeUnit<'a> {
             none => none.insert(self.output.stage(&path(ROWS)?, 0)?),
         };
         Ok(rows.write(&line)?)
-    }
-
-    /// Enters a row, with what was written for it: files and bytes.
-    fn count(&mut self, row: &UnitRow, written: (u64, u64)) {
-        // They count where the first pair of the row is.
-        let mut written = Some(written);
-        for (_, side) in row.sides() {
-            let split = side.split.map_or(Split::Train, |split| split.0);
-            let count = self.counts.entry(split.word()).or_default();
-            count.samples += 1;
-            let (files, bytes) = written.take().unwrap_or_default();
-            count.files += files;
-            count.bytes += bytes;
-        }
     }
 
     /// The source photograph, stored once for each editor folder and unit, and its id.
@@ -250,7 +226,6 @@ impl<'a> PapeUnit<'a> {
         payload.write_to(staged.as_mut())?;
         staged.close()?;
         self.files += 1;
-        self.bytes += bytes;
         Ok(Stored { file, name, identity, published, bytes })
     }
 }
@@ -273,13 +248,10 @@ impl UnitWriter for PapeUnit<'_> {
 
     fn close(self: Box<Self>) -> Result<UnitFiles, FormatError> {
         let Some(rows) = self.rows else { return Ok(UnitFiles::default()) };
-        rows.close()?;
-        let files = self.counts.into_iter().map(|(split, count)| {
-            let Count { samples, files, bytes } = count;
-            let split = Split::from_word(split).map(SplitWord);
-            UnitFile { name: ROWS.to_owned(), split, files, bytes, samples }
-        });
-        Ok(UnitFiles { files: files.collect(), fields: self.fields })
+        let (bytes, samples) = (rows.close()?, self.samples);
+        // What is in each split, and which files there are, is settled when all units are done.
+        let file = UnitFile { name: ROWS.to_owned(), bytes, samples };
+        Ok(UnitFiles { files: vec![file], fields: self.fields })
     }
 }
 
@@ -339,14 +311,16 @@ fn digest(payload: &Payload) -> Result<([u8; 32], Option<Payload>), FormatError>
 
 /// A mask as run lengths; `None` where it is in no form that can be read.
 fn mask_runs(mask: &WrittenPicture) -> Result<Option<MaskRuns>, FormatError> {
-    let (_, held) = digest(&mask.payload)?;
-    let bytes = match (&mask.payload, &held) {
-        (Payload::Bytes(bytes), _) | (_, Some(Payload::Bytes(bytes))) => bytes,
-        _ => return Ok(None),
+    let (offset, length) = match &mask.payload {
+        Payload::Range { length, .. } if *length > HELD_BYTES => return Ok(None),
+        Payload::Range { offset, length, .. } => (*offset, *length),
+        Payload::Bytes(bytes) => (0, bytes.len() as u64),
     };
+    let read = |source| OutputError::Read { offset, length, source };
+    let bytes = mask.payload.read().map_err(read)?;
     let limits =
         DecodeLimits { pixels: Limits::DEFAULT.pixels, bytes: Limits::DEFAULT.picture_bytes };
-    let Ok(bits) = Bits::from_parts(&[Part::Picture(bytes)], Edited::Nonzero, limits) else {
+    let Ok(bits) = Bits::from_parts(&[Part::Picture(&bytes)], Edited::Nonzero, limits) else {
         return Ok(None);
     };
     let (width, height) = (bits.width(), bits.height());

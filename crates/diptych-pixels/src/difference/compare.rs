@@ -4,7 +4,7 @@ use super::grid::Picture;
 use super::lab::Differences;
 use super::noise::{self, BINS, Bins, Scores, narrow, single};
 use super::options::DifferenceOptions;
-use super::plane::{CELL, Cells, majority};
+use super::plane::{CELL, Cells, Plane, majority};
 use super::shape;
 use super::sharpness::Sharpness;
 use super::tint::Tint;
@@ -34,12 +34,10 @@ const STRONG: f32 = 8.0;
 
 pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOptions) -> Found {
     let tint = Tint::between(source, target);
-    let (undone, moved) = tint.undo(source, target);
     let (width, height) = (source.width, source.height);
-    let (source, target) = (source.planes(), undone);
-    let sharpness = Sharpness::of(&source, &target, &tint);
-    let [source, target] = sharpness.even_out(source, target);
-    let differences = Differences::between(&source, &target);
+    let sharpness = Sharpness::of(source, target, &tint);
+    let (differences, moved) = differences(source, target, &tint, sharpness);
+
     // First on half the grid, to know which pixels are edited and do not speak for the noise.
     let half = noise::texture(&differences);
     let others = others(&tint, width, height);
@@ -76,6 +74,64 @@ pub(super) fn compare(source: &Picture, target: &Picture, options: &DifferenceOp
         let confidence = shape.confidence(&mask);
         Found::Local { mask, components, confidence }
     }
+}
+
+/// How colours differ once the tint is undone and both are equally sharp; and how far samples were
+/// moved to undo it, in levels, on average.
+fn differences(
+    source: &Picture,
+    target: &Picture,
+    tint: &Tint,
+    sharpness: Sharpness,
+) -> (Differences, f64) {
+    let (width, height) = (source.width, source.height);
+    let undoing = tint.undoing();
+    let mut moved = 0.0_f64;
+    let mut undone = |y: usize, of_source: &mut [[f32; 3]], of_target: &mut [[f32; 3]]| {
+        let mut of_row = 0.0;
+        let to = of_source.iter_mut().zip(of_target);
+        for ((to_source, to_target), (a, b)) in to.zip(source.row(y).iter().zip(target.row(y))) {
+            let (pixel, by) = undoing.pixel(*a, *b);
+            (*to_source, *to_target) = (a.map(f32::from), pixel);
+            of_row += by;
+        }
+        moved += f64::from(of_row);
+    };
+    let kernels = sharpness.kernels();
+    let differences = if kernels == [None, None] {
+        Differences::between(width, height, undone)
+    } else {
+        let mut planes = [[(); 3]; 2].map(|of| of.map(|()| Plane::new(width, height)));
+        let (mut of_source, mut of_target) = (vec![[0.0; 3]; width], vec![[0.0; 3]; width]);
+        for y in 0..height {
+            undone(y, &mut of_source, &mut of_target);
+            for (planes, row) in planes.iter_mut().zip([&of_source, &of_target]) {
+                for (channel, plane) in planes.iter_mut().enumerate() {
+                    let to = plane.data.iter_mut().skip(y * width);
+                    for (to, pixel) in to.zip(row) {
+                        *to = pixel.get(channel).copied().unwrap_or_default();
+                    }
+                }
+            }
+        }
+        for (planes, half) in planes.iter_mut().zip(kernels) {
+            if let Some(half) = half {
+                *planes = planes.each_ref().map(|plane| plane.through(half));
+            }
+        }
+        Differences::between(width, height, |y, of_source, of_target| {
+            for (planes, row) in planes.iter().zip([of_source, of_target]) {
+                for (channel, plane) in planes.iter().enumerate() {
+                    for (pixel, value) in row.iter_mut().zip(plane.row(y.cast_signed())) {
+                        if let Some(to) = pixel.get_mut(channel) {
+                            *to = *value;
+                        }
+                    }
+                }
+            }
+        })
+    };
+    (differences, moved / (3 * source.pixels.len().max(1)) as f64)
 }
 
 /// On half the grid, 1 for pixels of blocks that do not show the same in both; all 0 where none

@@ -1,6 +1,5 @@
 //! Pictures on the grid that they are compared on.
 
-use super::plane::Plane;
 use crate::decode::Rows;
 
 /// Red, green and blue from 0 to 255, on a grid.
@@ -12,17 +11,22 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// Its channels, from 0 to 255.
-    pub(super) fn planes(&self) -> [Plane; 3] {
-        let mut planes = [0, 1, 2].map(|_| Plane::new(self.width, self.height));
-        let [red, green, blue] = &mut planes;
-        let to = red.data.iter_mut().zip(&mut green.data).zip(&mut blue.data);
-        for (((red, green), blue), [r, g, b]) in to.zip(&self.pixels) {
-            (*red, *green, *blue) = (f32::from(*r), f32::from(*g), f32::from(*b));
-        }
-        planes
+    /// The pixels of a row.
+    pub(super) fn row(&self, y: usize) -> &[[u8; 3]] {
+        self.pixels.get(y * self.width..(y + 1) * self.width).unwrap_or_default()
+    }
+
+    /// A pixel; beyond the picture stand those at its border.
+    pub(super) fn at(&self, x: isize, y: isize) -> [u8; 3] {
+        let within =
+            |at: isize, of: usize| usize::try_from(at).unwrap_or(0).min(of.saturating_sub(1));
+        let at = within(y, self.height) * self.width + within(x, self.width);
+        self.pixels.get(at).copied().unwrap_or_default()
     }
 }
+
+/// The coarsest a grid gets: so many samples add up within 16 bits.
+const COARSEST: usize = 256;
 
 /// The grid of a source: each of its pixels is a square of pixels of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +44,7 @@ impl Grid {
     pub(super) fn of((width, height): (u32, u32), side: f64) -> Self {
         let (width, height) = (width as usize, height as usize);
         let mut factor = 1;
-        while (width.max(height)).div_ceil(factor) as f64 > side {
+        while (width.max(height)).div_ceil(factor) as f64 > side && factor < COARSEST {
             factor += 1;
         }
         let source = (width, height);
@@ -64,8 +68,8 @@ impl Grid {
     }
 
     /// Adds the means of squares, of which the sums of so many rows are given.
-    fn means(self, down: &[u32], rows: usize, pixels: &mut Vec<[u8; 3]>) {
-        let squares = |columns: &[[u32; 3]], wide: usize, pixels: &mut Vec<[u8; 3]>| {
+    fn means(self, down: &[u16], rows: usize, pixels: &mut Vec<[u8; 3]>) {
+        let squares = |columns: &[[u16; 3]], wide: usize, pixels: &mut Vec<[u8; 3]>| {
             let all = u32::try_from(wide * rows).unwrap_or(u32::MAX).max(1);
             // A division for each sample is slow. This is as good where squares are no larger than
             // 60 pixels a side, and off by less than a level where they are.
@@ -75,7 +79,10 @@ impl Grid {
                 u8::try_from(mean).unwrap_or(u8::MAX)
             };
             pixels.extend(columns.chunks_exact(wide.max(1)).map(|some| {
-                let sums = some.iter().fold([0; 3], |[r, g, b], [x, y, z]| [r + x, g + y, b + z]);
+                let sums = some.iter().fold([0_u32; 3], |[r, g, b], column| {
+                    let [x, y, z] = column.map(u32::from);
+                    [r + x, g + y, b + z]
+                });
                 sums.map(mean)
             }));
         };
@@ -120,7 +127,7 @@ pub(super) enum Bringing {
     Means {
         grid: Grid,
         /// Sums of the rows of a square so far, sample by sample: down first, which is the most.
-        down: Vec<u32>,
+        down: Vec<u16>,
         /// How many rows that are.
         rows: usize,
         pixels: Vec<[u8; 3]>,
@@ -140,7 +147,7 @@ impl Rows for Bringing {
             }
             Self::Means { grid, down, rows, pixels } => {
                 for (sum, sample) in down.iter_mut().zip(samples) {
-                    *sum += u32::from(*sample);
+                    *sum += u16::from(*sample);
                 }
                 *rows += 1;
                 if *rows == grid.factor {

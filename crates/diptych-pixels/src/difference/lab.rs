@@ -28,21 +28,24 @@ pub(super) struct Differences {
 }
 
 impl Differences {
-    /// Between two pictures of one size, as planes of red, green and blue from 0 to 255.
-    pub(super) fn between(source: &[Plane; 3], target: &[Plane; 3]) -> Self {
-        let [red, ..] = source;
-        let plane = || Plane::new(red.width, red.height);
+    /// Between two pictures on a grid of this width and height. `row` gives a row of each, as red,
+    /// green and blue from 0 to 255.
+    pub(super) fn between(
+        width: usize,
+        height: usize,
+        mut row: impl FnMut(usize, &mut [[f32; 3]], &mut [[f32; 3]]),
+    ) -> Self {
+        let plane = || Plane::new(width, height);
         let (mut first, mut second, mut light, mut chroma) = (plane(), plane(), plane(), plane());
         let table = Table::get();
         let to = first.rows_mut().zip(second.rows_mut());
         let to = to.zip(light.rows_mut().zip(chroma.rows_mut()));
-        let mut colours = [vec![[0.0; 3]; red.width], vec![[0.0; 3]; red.width]];
-        for (y, ((first, second), (light, chroma))) in (0_isize..).zip(to) {
-            for (row, [r, g, b]) in colours.iter_mut().zip([source, target]) {
-                let samples = r.row(y).iter().zip(g.row(y)).zip(b.row(y));
-                for (to, ((r, g), b)) in row.iter_mut().zip(samples) {
-                    *to = table.lab([*r, *g, *b]);
-                }
+        let mut colours = [vec![[0.0; 3]; width], vec![[0.0; 3]; width]];
+        for (y, ((first, second), (light, chroma))) in to.enumerate() {
+            let [source, target] = &mut colours;
+            row(y, source, target);
+            for pixel in source.iter_mut().chain(target) {
+                *pixel = table.lab(*pixel);
             }
             let [source, target] = &colours;
             for (to, [l, ..]) in first.iter_mut().zip(source) {

@@ -233,11 +233,15 @@ fn floor(
 ) -> Bins {
     let mut counts = Counts::new();
     let width = differences.width;
+    let mut columns = vec![0.0_f32; width];
     for y in (0..differences.height).step_by(SAMPLED) {
         let at = y.cast_signed();
-        let rows = [-2, -1, 0, 1, 2].map(|step: isize| differences.row(at + step));
-        let columns: Vec<f32> =
-            (0..width).map(|x| rows.iter().filter_map(|row| row.get(x)).sum()).collect();
+        columns.fill(0.0);
+        for step in [-2, -1, 0, 1, 2] {
+            for (sum, value) in columns.iter_mut().zip(differences.row(at + step)) {
+                *sum += value;
+            }
+        }
         let skip = y * width + 2;
         let bins = texture.iter().zip(left_out).skip(skip).step_by(SAMPLED);
         for (five, (bin, out)) in columns.windows(5).step_by(SAMPLED).zip(bins) {

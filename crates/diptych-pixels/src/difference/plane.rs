@@ -31,13 +31,6 @@ impl Plane {
         self.data.get(y * self.width..(y + 1) * self.width).unwrap_or_default()
     }
 
-    /// A number; beyond the grid stand those at its border.
-    pub(super) fn at(&self, x: isize, y: isize) -> f32 {
-        let last = self.width.saturating_sub(1);
-        let x = usize::try_from(x).unwrap_or(0).min(last);
-        self.row(y).get(x).copied().unwrap_or_default()
-    }
-
     /// The plane through a kernel that is its own mirror image: `half` holds its middle and what
     /// lies to one side.
     pub(super) fn through(&self, half: &[f32]) -> Self {

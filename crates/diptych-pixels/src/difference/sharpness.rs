@@ -1,5 +1,6 @@
 //! Which of two pictures is the sharper one, and how to make both alike.
 
+use super::grid::Picture;
 use super::plane::Plane;
 use super::tint::Tint;
 
@@ -34,7 +35,7 @@ pub(super) struct Sharpness {
 
 impl Sharpness {
     /// Told by blocks that show the same in both.
-    pub(super) fn of(source: &[Plane; 3], target: &[Plane; 3], tint: &Tint) -> Self {
+    pub(super) fn of(source: &Picture, target: &Picture, tint: &Tint) -> Self {
         let squares = squares(source, target, tint);
         let mut best = Self { source: 0, target: 0 };
         if squares.is_empty() {
@@ -67,13 +68,10 @@ impl Sharpness {
         self.source + 1 == BLURS.len()
     }
 
-    /// Planes of the source and of the target, made equally sharp.
-    pub(super) fn even_out(self, source: [Plane; 3], target: [Plane; 3]) -> [[Plane; 3]; 2] {
-        let blur = |planes: [Plane; 3], by: usize| match BLURS.get(by) {
-            Some((_, half)) if by > 0 => planes.map(|plane| plane.through(half)),
-            _ => planes,
-        };
-        [blur(source, self.source), blur(target, self.target)]
+    /// Half of the kernels that make source and target equally sharp; `None` where one is so as it
+    /// is.
+    pub(super) fn kernels(self) -> [Option<&'static [f32]>; 2] {
+        [self.source, self.target].map(|by| BLURS.get(by).filter(|_| by > 0).map(|(_, half)| *half))
     }
 
     /// How far the squares lie apart then.
@@ -107,7 +105,7 @@ fn inner(plane: &Plane) -> impl Iterator<Item = &[f32]> {
 }
 
 /// Blocks with texture that show the same in both, and what lies around them.
-fn squares(source: &[Plane; 3], target: &[Plane; 3], tint: &Tint) -> Vec<[Plane; 2]> {
+fn squares(source: &Picture, target: &Picture, tint: &Tint) -> Vec<[Plane; 2]> {
     let side = tint.side;
     let places: Vec<(usize, usize)> = tint
         .blocks
@@ -117,25 +115,28 @@ fn squares(source: &[Plane; 3], target: &[Plane; 3], tint: &Tint) -> Vec<[Plane;
         .map(|(at, _)| (at % tint.across.max(1) * side, at / tint.across.max(1) * side))
         .collect();
     let step = places.len().div_ceil(SAMPLES).max(1);
-    places
-        .into_iter()
-        .step_by(step)
-        .map(|at| [cut(source, at, side), cut(target, at, side)])
-        .collect()
+    let undoing = tint.undoing();
+    let wide = side + 2 * REACH;
+    let cut = |(left, top): (usize, usize)| {
+        let from = |at: usize, step: usize| {
+            isize::try_from(at + step).unwrap_or_default() - REACH.cast_signed()
+        };
+        let mut both = [Plane::new(wide, wide), Plane::new(wide, wide)];
+        let [of_source, of_target] = &mut both;
+        let places = (0..wide).flat_map(|y| (0..wide).map(move |x| (x, y)));
+        let to = of_source.data.iter_mut().zip(&mut of_target.data);
+        for ((to_source, to_target), (x, y)) in to.zip(places) {
+            let (x, y) = (from(left, x), from(top, y));
+            let source = source.at(x, y);
+            let (target, _) = undoing.pixel(source, target.at(x, y));
+            *to_source = brightness(source.map(f32::from));
+            *to_target = brightness(target);
+        }
+        both
+    };
+    places.into_iter().step_by(step).map(cut).collect()
 }
 
-/// The brightness of a square and of what kernels reach around it.
-fn cut([red, green, blue]: &[Plane; 3], (left, top): (usize, usize), side: usize) -> Plane {
-    let wide = side + 2 * REACH;
-    let from = |at: usize, step: usize| {
-        isize::try_from(at + step).unwrap_or_default() - REACH.cast_signed()
-    };
-    let data = (0..wide)
-        .flat_map(|y| (0..wide).map(move |x| (x, y)))
-        .map(|(x, y)| {
-            let (x, y) = (from(left, x), from(top, y));
-            0.299 * red.at(x, y) + 0.587 * green.at(x, y) + 0.114 * blue.at(x, y)
-        })
-        .collect();
-    Plane { width: wide, height: wide, data }
+fn brightness([red, green, blue]: [f32; 3]) -> f32 {
+    0.299 * red + 0.587 * green + 0.114 * blue
 }

@@ -6,7 +6,6 @@
 //! weight, step by step.
 
 use super::grid::Picture;
-use super::plane::Plane;
 
 /// Pixels along a side of a block, and of small pictures.
 const SIDE: usize = 8;
@@ -168,42 +167,39 @@ impl Tint {
         square.sqrt()
     }
 
-    /// The target with the colours of the source, and
-    /// the mean of what was added or taken, in levels.
+    /// How the target gets the colours of the source.
+    pub(super) fn undoing(&self) -> Undoing {
+        #[expect(clippy::cast_possible_truncation, reason = "the precision of samples")]
+        let map = self.map.map(|row| row.map(|value| value as f32));
+        Undoing { map }
+    }
+}
+
+/// Gives a target the colours of its source.
+#[derive(Clone, Copy)]
+pub(super) struct Undoing {
+    map: [[f32; 4]; 3],
+}
+
+impl Undoing {
+    /// A pixel of the target with the colours of the source, and how far that moved its samples
+    /// together, in levels.
     ///
     /// What the tint drove to black or white cannot be brought back: there the source's value is
     /// taken where it lies beyond.
-    pub(super) fn undo(&self, source: &Picture, target: &Picture) -> ([Plane; 3], f64) {
-        #[expect(clippy::cast_possible_truncation, reason = "the precision of samples")]
-        let map = self.map.map(|row| row.map(|value| value as f32));
-        let middle = 128.0_f32;
-        let mut planes = [0, 1, 2].map(|_| Plane::new(target.width, target.height));
-        let mut moved = 0.0_f64;
-        let width = target.width.max(1);
-        let [red, green, blue] = &mut planes;
-        let to = red.rows_mut().zip(green.rows_mut()).zip(blue.rows_mut());
-        let from = target.pixels.chunks(width).zip(source.pixels.chunks(width));
-        for (((red, green), blue), (target, source)) in to.zip(from) {
-            let mut of_row = 0.0_f32;
-            let to = red.iter_mut().zip(green).zip(blue);
-            for (((red, green), blue), (target, source)) in to.zip(target.iter().zip(source)) {
-                let was = target.map(f32::from);
-                let source = source.map(f32::from);
-                let [r, g, b] = was.map(|value| value - middle);
-                let undo = |[x, y, z, all]: [f32; 4], was: f32, source: f32| {
-                    let is = (was + (x * r + y * g + z * b + all)).clamp(0.0, 255.0);
-                    let is_lost = (was <= 0.0 && source < is) | (was >= 255.0 && source > is);
-                    ((is - was).abs(), if is_lost { source } else { is })
-                };
-                let (of_red, is_red) = undo(map[0], was[0], source[0]);
-                let (of_green, is_green) = undo(map[1], was[1], source[1]);
-                let (of_blue, is_blue) = undo(map[2], was[2], source[2]);
-                of_row += of_red + of_green + of_blue;
-                (*red, *green, *blue) = (is_red, is_green, is_blue);
-            }
-            moved += f64::from(of_row);
-        }
-        (planes, moved / (3 * target.pixels.len().max(1)) as f64)
+    pub(super) fn pixel(self, source: [u8; 3], target: [u8; 3]) -> ([f32; 3], f32) {
+        let was = target.map(f32::from);
+        let source = source.map(f32::from);
+        let [r, g, b] = was.map(|value| value - 128.0);
+        let undo = |[x, y, z, all]: [f32; 4], was: f32, source: f32| {
+            let is = (was + (x * r + y * g + z * b + all)).clamp(0.0, 255.0);
+            let is_lost = (was <= 0.0 && source < is) | (was >= 255.0 && source > is);
+            ((is - was).abs(), if is_lost { source } else { is })
+        };
+        let (of_red, red) = undo(self.map[0], was[0], source[0]);
+        let (of_green, green) = undo(self.map[1], was[1], source[1]);
+        let (of_blue, blue) = undo(self.map[2], was[2], source[2]);
+        ([red, green, blue], of_red + of_green + of_blue)
     }
 }
 

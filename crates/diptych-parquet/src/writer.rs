@@ -200,7 +200,7 @@ impl UnitWriter for Rows<'_> {
         let StagedWrite(staged) = file.into_inner().map_err(ColumnsError::from)?;
         let bytes = staged.close()?;
         Ok(UnitFiles {
-            files: vec![UnitFile::of_unit(FILE, bytes, self.samples)],
+            files: vec![UnitFile { name: FILE.to_owned(), bytes, samples: self.samples }],
             fields: self.fields,
         })
     }

@@ -86,13 +86,14 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use diptych_format::Used;
     use diptych_format::options::Assignment;
 
     const COLUMNS: &[&str] = &["instruction", "source", "target", "mask"];
 
     fn names(given: &[&str]) -> Result<Names, String> {
         let given: Vec<_> = given.iter().map(|given| Assignment::parse(given).unwrap()).collect();
-        let options = Options::new(NAME, crate::ABOUT.options, &given).unwrap();
+        let options = Options::new(NAME, crate::ABOUT.options, &given, Used::Writing).unwrap();
         Names::of(&options, COLUMNS).map_err(|error| error.to_string())
     }
 

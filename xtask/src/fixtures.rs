@@ -20,6 +20,9 @@ pub(crate) mod noise;
 mod outputs;
 mod pape;
 mod pape_bad;
+mod parquet;
+mod parquet_bad;
+mod picture_table;
 mod readme;
 mod row;
 mod run_length;
@@ -44,11 +47,13 @@ const OWNED: &[&str] = &[
     "imgedit-recap/",
     "inter-edit-train/",
     "pape/",
+    "parquet/",
     "webdataset/",
     "bad/imgedit/",
     "bad/imgedit-bench/",
     "bad/inter-edit-train/",
     "bad/pape/",
+    "bad/parquet/",
     "bad/webdataset/",
 ];
 
@@ -73,6 +78,7 @@ fn make() -> anyhow::Result<Tree> {
         ("imgedit", imgedit_bad::cases()?),
         ("imgedit-bench", imgedit_bench::cases()?),
         ("pape", pape_bad::cases()?),
+        ("parquet", parquet_bad::cases()?),
         ("webdataset", webdataset_bad::cases()?),
     ];
     // Git must not change line ends here: the bytes are what is tested.
@@ -83,6 +89,7 @@ fn make() -> anyhow::Result<Tree> {
     put(&mut tree, "imgedit-recap", imgedit::recaptions()?);
     put(&mut tree, "imgedit-bench", imgedit_bench::release()?);
     put(&mut tree, "pape", pape::release()?);
+    put(&mut tree, "parquet", parquet::release()?);
     put(&mut tree, "webdataset", webdataset::release()?);
     for (format, cases) in bad {
         for case in cases {

@@ -22,7 +22,7 @@ use crate::files::{Files, RowsFile};
 use crate::layout::PICTURES;
 use crate::look::Look;
 use crate::pictures::PictureRows;
-use crate::row::RowEdits;
+use crate::row::{RowEdits, longest_row};
 
 pub(crate) struct FileReader {
     pub(crate) archives: Archives,
@@ -176,7 +176,8 @@ impl Reader for FileReader {
             return only(Some(self.lost(path, "missing_shard", cause, None)));
         };
         let input = self.archives.open(number)?;
-        let table = match Table::open(Arc::clone(&input)) {
+        let row_bytes = longest_row(&self.limits);
+        let table = match Table::open(Arc::clone(&input), row_bytes) {
             Ok(table) => table,
             Err(cause) => return only(Some(self.lost(path, "damaged_parquet", cause, None))),
         };

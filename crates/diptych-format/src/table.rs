@@ -75,7 +75,8 @@ impl Table {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(|| ArrowReaderMetadata::load(&input, options.clone()))?;
         check_columns(metadata.metadata(), input.0.len())?;
-        let metadata = with_views(metadata, options)?;
+        // What the crate has no views for is read as it is.
+        let metadata = with_views(&metadata, options).unwrap_or(metadata);
         let fields = metadata.schema().fields().iter().enumerate();
         let known = fields.filter(|(_, of)| json::is_known(of.data_type())).map(|(at, _)| at);
         let known: Vec<_> = known.collect();
@@ -229,7 +230,7 @@ impl Table {
 /// The same file with its texts as views into its pages: a long text that many rows share is in
 /// memory once.
 fn with_views(
-    metadata: ArrowReaderMetadata,
+    metadata: &ArrowReaderMetadata,
     options: ArrowReaderOptions,
 ) -> Result<ArrowReaderMetadata, String> {
     let fields: Fields = metadata.schema().fields().iter().map(viewed).collect();
@@ -238,11 +239,10 @@ fn with_views(
 }
 
 fn viewed(field: &FieldRef) -> FieldRef {
-    let item = |of: &FieldRef| viewed(of);
     let of = match field.data_type() {
         DataType::Utf8 => DataType::Utf8View,
         DataType::Binary => DataType::BinaryView,
-        DataType::List(of) => DataType::List(item(of)),
+        DataType::List(of) => DataType::List(viewed(of)),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(viewed).collect()),
         _ => return Arc::clone(field),
     };

@@ -76,7 +76,7 @@ pub fn write_json(array: &dyn Array, row: usize, most: usize, out: &mut String) 
         DataType::List(_) => list(array.as_list_opt::<i32>().map(|a| a.value(row)), most, out),
         DataType::LargeList(_) => list(array.as_list_opt::<i64>().map(|a| a.value(row)), most, out),
         DataType::ListView(_) => {
-            list(array.as_list_view_opt::<i32>().map(|a| a.value(row)), most, out)
+            list(array.as_list_view_opt::<i32>().map(|a| a.value(row)), most, out);
         }
         DataType::LargeListView(_) => {
             list(array.as_list_view_opt::<i64>().map(|a| a.value(row)), most, out);

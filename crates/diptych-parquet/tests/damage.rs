@@ -11,11 +11,16 @@
 mod support;
 
 use std::path::Path;
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, BinaryArray, StringArray};
 use diptych_format::{Edit, Rejection};
 use diptych_schema::EditPair;
 use diptych_storage::Limits;
-use support::reading::{opened_with, tree};
+use diptych_storage::parquet::ParquetInput;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+use parquet::file::properties::WriterProperties;
+use support::reading::{file_of, opened_with, tree};
 
 const FILE: &str = "data/train-00000-of-00002.parquet";
 
@@ -122,4 +127,64 @@ fn a_schema_nested_without_end_is_refused() {
         let (pairs, rejections) = read(nested(depth), "", Limits::DEFAULT);
         assert_eq!((pairs.len(), rejections.len()), (0, 1), "{depth}");
     }
+}
+
+/// A file of so many rows: a text, and two pictures.
+fn rows(count: usize) -> Vec<u8> {
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08\x08\0\0\0\0";
+    let pictures = || Arc::new(BinaryArray::from_iter_values(vec![&png[..]; count])) as ArrayRef;
+    let texts = Arc::new(StringArray::from(vec!["x"; count]));
+    let columns =
+        vec![("instruction", texts as ArrayRef), ("source", pictures()), ("target", pictures())];
+    file_of(columns, WriterProperties::builder().set_dictionary_enabled(false))
+}
+
+/// The first file with a column of the second behind it, in the place of its own.
+fn with_column_of(first: &[u8], second: &[u8], column: usize) -> Vec<u8> {
+    let metadata = |file: &[u8]| {
+        let input = ParquetInput(Arc::new(file.to_vec()));
+        ParquetMetaDataReader::new().parse_and_finish(&input).unwrap()
+    };
+    let mut bytes = first.to_vec();
+    let chunk = metadata(second).row_group(0).column(column).clone();
+    let (start, length) = chunk.byte_range();
+    let [start, length] = [start, length].map(|place| usize::try_from(place).unwrap());
+    let moved = chunk.into_builder().set_data_page_offset(i64::try_from(bytes.len()).unwrap());
+    bytes.extend(&second[start..start + length]);
+    let first = metadata(first);
+    let group = first.row_group(0).clone();
+    let mut columns = group.columns().to_vec();
+    columns[column] = moved.build().unwrap();
+    let group = group.into_builder().set_column_metadata(columns).build().unwrap();
+    let changed = first.into_builder().set_row_groups(vec![group]).build();
+    let mut footer = Vec::new();
+    ParquetMetaDataWriter::new(&mut footer, &changed).finish().unwrap();
+    bytes.extend(footer);
+    bytes
+}
+
+#[test]
+fn columns_of_different_lengths_are_told_of() {
+    let (short, long) = (rows(3), rows(5));
+    for (file, count, causes) in [
+        (with_column_of(&short, &long, 2), 3, vec!["row group 0: there are more rows in column 2"]),
+        (
+            with_column_of(&long, &short, 2),
+            3,
+            vec!["row group 0, column 2: it has fewer rows than its row group"; 2],
+        ),
+    ] {
+        let (pairs, rejections) = read(file, MAP, Limits::DEFAULT);
+        assert_eq!(pairs.len(), count);
+        assert_eq!(rejections.len(), causes.len(), "{rejections:?}");
+        for (rejection, cause) in rejections.iter().zip(causes) {
+            assert_eq!(rejection.kind, "damaged_parquet");
+            assert!(rejection.cause.contains(cause), "{}", rejection.cause);
+        }
+    }
+    // Of rows that lack their text nothing is known but how many they are.
+    let (pairs, rejections) = read(with_column_of(&long, &short, 0), MAP, Limits::DEFAULT);
+    assert_eq!((pairs.len(), rejections.len()), (3, 1), "{rejections:?}");
+    let cause = "2 rows from here on, in row group 0, cannot be read";
+    assert!(rejections[0].cause.starts_with(cause), "{}", rejections[0].cause);
 }

@@ -369,13 +369,12 @@ def main() -> None:
             check_one_split(check, datasets)
             where = f"datasets {datasets.__version__}, cached"
             check_missing_shards(check, where, remove, lambda copy, _: load(datasets, str(copy), False))
-        # Before `wids`, which is given an empty torch where there is none.
-        torch = library("torch", needed)
         webdataset, wids = library("webdataset", needed), library("wids", needed)
         if webdataset:
             check_webdataset(check, webdataset)
         if wids:
             check_wids(check, wids)
+        torch = library("torch", needed)
         if torch and webdataset and wids:
             check_loader(check, torch, webdataset, wids)
         findings.end()

@@ -3,8 +3,8 @@ answers that lie beside them.
 
 usage: check_together.py OUT RELEASES
 
-OUT is a Parquet output or one in folders, of the releases in the folder RELEASES for which there is a
-`NAME.expected.jsonl`. Every line of these is looked for and compared field by field: texts, types,
+OUT is a Parquet output or one in folders, of the three releases in the folder RELEASES, which also has
+a `NAME.expected.jsonl` for each. Every line of these is looked for and compared: texts, types,
 splits, boxes, what each picture is (digest, size, type), and how much of it each mask covers. What is
 expected to be missing has to be in `rejections.jsonl`, and nothing else may be in the output. Ends
 with 1 at any difference.

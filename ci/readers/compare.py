@@ -140,6 +140,17 @@ def undecoded(datasets: ModuleType, split: Any) -> Any:
     return split
 
 
+def as_it_is(sample: Any) -> Any:
+    """A sample, not made into tensors."""
+    return sample
+
+
+def with_workers(torch: ModuleType, dataset: Any) -> Any:
+    """The samples of a dataset by torch's loader, in order, read by two processes."""
+    loader = torch.utils.data.DataLoader
+    return loader(dataset, batch_size=None, num_workers=2, collate_fn=as_it_is)
+
+
 def open_wids(wids: ModuleType, index: Path, **options: Any) -> Any:
     """A split by its index, its shards read where they lie: by itself `wids` reads copies."""
     with contextlib.redirect_stderr(io.StringIO()):  # It prints a line for each index.

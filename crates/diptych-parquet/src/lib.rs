@@ -3,8 +3,8 @@
 //!
 //! One schema in every file, whatever the data: the columns of the record, and before the column
 //! `pictures` those of the pictures, `source`, `references`, `target` and `mask`. What decides
-//! whether a reader shows a picture is in [`layout`]; how the bytes get into the file without being
-//! held is in [`group`].
+//! whether a reader shows a picture is in the module `layout`; how the bytes get into the file
+//! without being held is in the module `group`.
 
 mod card;
 mod group;

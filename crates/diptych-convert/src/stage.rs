@@ -13,6 +13,7 @@ use diptych_pixels::mask::DecodeLimits;
 use diptych_pixels::{DifferenceOptions, Head, Probed, probe_at, probe_head};
 use diptych_schema::{Address, EditPair, Grid, Label, MaskOrigin, MaskPart, Picture, Reference};
 use diptych_storage::Limits;
+use diptych_storage::parquet::cells::CellPlace;
 use diptych_storage::text::printable;
 
 use crate::error::EngineError;
@@ -126,10 +127,15 @@ impl Stage<'_> {
                 Payload::Range { file: self.sources.file(*file)?, offset: *offset, length: *length }
             }
             Address::Inline(bytes) => Payload::Bytes(Arc::from(bytes.as_slice())),
-            Address::Cell { .. } | Address::Url { .. } => {
-                let kind = picture.address.kind();
-                let cause = format!("its bytes are not on this disk: a {kind} cannot be fetched");
-                return Err(fault("unreachable_picture", &cause, picture));
+            Address::Cell { file, row_group, column, row, length } => {
+                let (file, row_group, column, number) = (*file, *row_group, *column, *row);
+                let place = CellPlace { file, row_group, column, number };
+                let file = self.sources.cell(place, *length);
+                Payload::Range { file, offset: 0, length: *length }
+            }
+            Address::Url { .. } => {
+                let cause = "its bytes are not on this disk: a url cannot be fetched";
+                return Err(fault("unreachable_picture", cause, picture));
             }
         };
         if payload.length() == 0 {

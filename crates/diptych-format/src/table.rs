@@ -1,8 +1,12 @@
-//! Rows out of a Parquet file, a batch at a time.
+//! Rows out of a Parquet file, a batch at a time, as JSON.
 
+pub mod json;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::Fields;
 use diptych_storage::ReadAt;
 use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
 use parquet::arrow::ProjectionMask;
@@ -10,8 +14,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
-
-use crate::rows::{self, Kind};
+use parquet::file::metadata::ParquetMetaData;
 
 /// Most rows of a batch.
 const ROWS: u64 = 1024;
@@ -19,20 +22,33 @@ const ROWS: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
 /// What comes next of a file.
-pub(crate) enum TableEvent {
-    /// A row, as JSON.
-    Row { number: u64, json: String },
-    /// Rows that cannot be read: the first, how many, and why.
-    Lost { first: u64, count: u64, cause: String },
+pub enum TableEvent {
+    /// A row.
+    Row {
+        /// Its place in the file, from 0.
+        number: u64,
+        /// It, as a JSON object of the columns that are read.
+        json: String,
+    },
+    /// Rows that cannot be read.
+    Lost {
+        /// The first of them.
+        first: u64,
+        /// How many they are.
+        count: u64,
+        /// Why: a fragment.
+        cause: String,
+    },
 }
 
 /// An open file of rows.
-pub(crate) struct Table {
+pub struct Table {
     input: ParquetInput,
     metadata: ArrowReaderMetadata,
-    /// The columns that are read, by their place in the file.
-    columns: Vec<usize>,
-    kind: Option<Kind>,
+    /// The columns that are read.
+    columns: ProjectionMask,
+    /// What columns are called in rows, where that is not their name.
+    names: BTreeMap<String, String>,
     group: usize,
     batches: Option<ParquetRecordBatchReader>,
     batch: Option<(RecordBatch, usize)>,
@@ -43,27 +59,28 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens a file.
+    /// Opens a file. All columns are read that have a form in JSON ([`json::is_known`]).
     ///
     /// # Errors
     /// Why it is no file of rows: a fragment.
-    pub(crate) fn open(file: Arc<dyn ReadAt>) -> Result<Self, String> {
+    pub fn open(file: Arc<dyn ReadAt>) -> Result<Self, String> {
         let input = ParquetInput(file);
         // What a writer noted of its own types in memory is not needed.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(|| ArrowReaderMetadata::load(&input, options))?;
         check_columns(metadata.metadata(), input.0.len())?;
-        let fields = metadata.schema().fields();
-        let known = fields.iter().enumerate().filter(|(_, of)| rows::is_known(of.data_type()));
-        let columns: Vec<_> = known.map(|(place, _)| place).collect();
-        if columns.is_empty() {
+        let fields = metadata.schema().fields().iter().enumerate();
+        let known = fields.filter(|(_, of)| json::is_known(of.data_type())).map(|(at, _)| at);
+        let known: Vec<_> = known.collect();
+        if known.is_empty() {
             return Err("it has no column that could be read here".to_owned());
         }
-        let kind = Kind::of(fields);
+        let schema = metadata.metadata().file_metadata().schema_descr();
+        let columns = ProjectionMask::roots(schema, known);
         Ok(Self {
             input,
             columns,
-            kind,
+            names: BTreeMap::new(),
             metadata,
             group: 0,
             batches: None,
@@ -73,31 +90,67 @@ impl Table {
         })
     }
 
-    /// What its rows are; `None` where they are something else.
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        self.kind
+    /// Reads these leaf columns only, whose values all have a form in JSON.
+    #[must_use]
+    pub fn of_leaves(self, leaves: impl IntoIterator<Item = usize>) -> Self {
+        let schema = self.metadata().file_metadata().schema_descr();
+        Self { columns: ProjectionMask::leaves(schema, leaves), ..self }
+    }
+
+    /// Calls columns otherwise in rows: by their names in the file.
+    #[must_use]
+    pub fn renamed(self, names: BTreeMap<String, String>) -> Self {
+        Self { names, ..self }
+    }
+
+    /// The row group that the last event is of.
+    #[must_use]
+    pub fn group(&self) -> usize {
+        self.group.saturating_sub(1)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn input(&self) -> &ParquetInput {
+        &self.input
+    }
+
+    /// What the file says of itself.
+    #[must_use]
+    pub fn metadata(&self) -> &ParquetMetaData {
+        self.metadata.metadata()
+    }
+
+    /// Its columns, read or not.
+    #[must_use]
+    pub fn fields(&self) -> &Fields {
+        self.metadata.schema().fields()
     }
 
     /// The names of its columns.
-    pub(crate) fn columns(&self) -> Vec<&str> {
-        self.metadata.schema().fields().iter().map(|field| field.name().as_str()).collect()
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        self.fields().iter().map(|field| field.name().as_str()).collect()
     }
 
     /// How many rows it says it has.
-    pub(crate) fn rows(&self) -> u64 {
-        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
     /// The next row, or what is lost instead.
-    pub(crate) fn next_event(&mut self) -> Option<TableEvent> {
+    pub fn next_event(&mut self) -> Option<TableEvent> {
         loop {
             if let Some((batch, row)) = &mut self.batch {
                 if *row < batch.num_rows() {
                     let schema = batch.schema();
-                    let names = schema.fields().iter().map(|field| field.name().as_str());
+                    let fields = schema.fields().iter().map(|field| field.name().as_str());
+                    let names =
+                        fields.map(|name| self.names.get(name).map_or(name, String::as_str));
                     let columns = batch.columns().iter().map(AsRef::as_ref);
                     let mut json = String::new();
-                    rows::object(names.zip(columns), *row, &mut json);
+                    json::object(names.zip(columns), *row, &mut json);
                     *row += 1;
                     let number = self.number;
                     self.number += 1;
@@ -135,19 +188,20 @@ impl Table {
     }
 
     fn next_group(&mut self) -> Option<Result<ParquetRecordBatchReader, String>> {
-        let metadata = self.metadata.metadata();
-        let group = metadata.row_groups().get(self.group)?;
-        let (rows, bytes) = (group.num_rows(), group.total_byte_size());
-        let (rows, bytes) = (u64::try_from(rows).unwrap_or(0), u64::try_from(bytes).unwrap_or(0));
+        let group = self.metadata().row_groups().get(self.group)?;
+        let columns = group.columns().iter().enumerate();
+        let bytes = columns
+            .filter(|(leaf, _)| self.columns.leaf_included(*leaf))
+            .filter_map(|(_, chunk)| u64::try_from(chunk.uncompressed_size()).ok())
+            .fold(0, u64::saturating_add);
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0);
         self.group_end = self.number.saturating_add(rows);
         let each = bytes.checked_div(rows).unwrap_or(0).max(1);
         let batch = usize::try_from((BYTES / each).clamp(1, ROWS)).unwrap_or(1);
-        let schema = metadata.file_metadata().schema_descr();
-        let mask = ProjectionMask::roots(schema, self.columns.iter().copied());
         let (input, known) = (self.input.clone(), self.metadata.clone());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, known)
             .with_row_groups(vec![self.group])
-            .with_projection(mask)
+            .with_projection(self.columns.clone())
             .with_batch_size(batch);
         self.group += 1;
         Some(guarded(|| builder.build()))

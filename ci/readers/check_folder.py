@@ -196,9 +196,9 @@ def check_lines(check: FolderCheck, datasets: ModuleType) -> None:
     for streaming in (False, True):
         def loaded(split: str) -> Any:
             options = {"streaming": True} if streaming else {"cache_dir": tempfile.mkdtemp(prefix="c-")}
-            data = str(check.folder / split)
+            files = {split: str(check.folder / split / "**")}
             return datasets.load_dataset(
-                "imagefolder", data_dir=data, features=features, split="train", **options)
+                "imagefolder", data_files=files, features=features, split=split, **options)
 
         by_split = {split: loaded(split) for split in check.truth}
         told = [split for split, pairs in check.truth.items() if are_dates(pairs)]

@@ -197,8 +197,8 @@ mod tests {
             rows(text),
             [
                 row(0, 8, json!({"a": "1", "b": "x, \"y\"\nz"})),
-                row(1, 28, json!({"a": null, "b": "图"})),
-                row(2, 33, json!({"a": null, "b": null})),
+                row(1, 26, json!({"a": null, "b": "图"})),
+                row(2, 31, json!({"a": null, "b": null})),
             ]
         );
         assert_eq!(rows(""), []);

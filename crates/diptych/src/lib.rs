@@ -57,6 +57,7 @@ use diptych_format::Format;
 
 /// Every format, in the order in which they are listed. A new one is one line here.
 pub const FORMATS: &[&dyn Format] = &[
+    diptych_folder::FORMAT,
     diptych_imgedit::FORMAT,
     diptych_imgedit::BENCHMARK,
     diptych_inter_edit::FORMAT,

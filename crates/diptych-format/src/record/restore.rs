@@ -374,6 +374,7 @@ mod tests {
             mask,
             pair,
             change: None,
+            row: 0,
         }
     }
 

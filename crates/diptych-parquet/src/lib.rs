@@ -18,7 +18,8 @@ mod wire;
 mod writer;
 
 use diptych_format::{
-    About, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Options, Used, Writer,
+    About, Alteration, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Options, Used,
+    Writer,
 };
 
 /// The format.
@@ -69,14 +70,12 @@ const ABOUT: About = About {
             used: Used::Writing,
         },
     ],
-    losses: &[
-        "numbers that are not finite become null",
-        "a mask is written in its one form: an 8-bit grey PNG, 255 = edited",
-        "pictures of regions (not run lengths) are left out",
-    ],
+    losses: &[],
+    alters: Alteration::OF_RECORDS,
     fills: &[],
     masks: MaskMeaning::None,
     terms: &[],
+    citation: None,
     published: &[],
 };
 

@@ -138,3 +138,66 @@ pub(crate) fn card(units: &[FinishedUnit], kind: Kind, provenance: &Provenance) 
     text.push_str(&card::origins(provenance));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use diptych_format::UnitFiles;
+    use diptych_format::writer::UnitFile;
+
+    use super::*;
+
+    fn unit(unit: u32, split: Split, samples: u64, masks: u64) -> FinishedUnit {
+        let fields = [("source", samples), ("target", samples), ("mask", masks), (NOT_FINITE, 1)];
+        FinishedUnit {
+            unit,
+            split: Some(split),
+            files: UnitFiles {
+                files: vec![UnitFile { name: "metadata.parquet".to_owned(), bytes: 9, samples }],
+                fields: fields.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
+            },
+        }
+    }
+
+    fn units(masks: u64) -> Vec<FinishedUnit> {
+        vec![
+            unit(0, Split::Train, 12, 12),
+            unit(1, Split::Train, 8, masks),
+            unit(2, Split::Val, 6, 6),
+            unit(3, Split::Test, 4, 4),
+        ]
+    }
+
+    fn head(kind: Kind) -> String {
+        let card = card(&units(7), kind, &Provenance::default());
+        card.split_once("\n# Edit pairs").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn the_head_is_as_readers_were_tried_with() {
+        assert_eq!(head(Kind::Parquet), include_str!("golden/card-head.yaml"));
+    }
+
+    #[test]
+    fn of_lines_the_card_has_the_features() {
+        let head = head(Kind::Lines);
+        let names = head.lines().filter_map(|line| line.strip_prefix("  - name: "));
+        let names: Vec<_> = names.collect();
+        assert_eq!(names.len(), 27 + 4 + 3);
+        assert_eq!(
+            names[17..24],
+            ["editor", "source", "references", "target", "mask", "pictures", "mask_grid"]
+        );
+        assert!(head.contains("  - name: references\n    list: image\n"), "{head}");
+        assert!(head.contains("  - name: edit_type_native\n    list: string\n"), "{head}");
+    }
+
+    #[test]
+    fn the_card_says_which_versions_load_it() {
+        let all = card(&units(8), Kind::Parquet, &Provenance::default());
+        assert!(all.contains(" 4.0 or later"), "{all}");
+        let some = card(&units(7), Kind::Parquet, &Provenance::default());
+        assert!(some.contains(" 5.0 or later, since some pairs have no mask"), "{some}");
+        assert!(some.contains("| train | 20 | 20 | 0 | 20 | 19 |\n"), "{some}");
+        assert!(some.contains("\nNumbers that were not finite and are null: 4.\n"), "{some}");
+    }
+}

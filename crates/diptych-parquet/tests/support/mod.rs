@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use diptych_format::options::Assignment;
 use diptych_format::writer::{UnitOutput, UnitStart, WrittenPicture};
-use diptych_format::{Atom, FormatError, Options, Used, Payload, Sample, UnitFiles};
+use diptych_format::{Atom, FormatError, Options, Payload, Sample, UnitFiles, Used};
 use diptych_schema::{Address, EditPair, MediaType, Picture, Split};
 use diptych_storage::output::{OutputError, StagedFile};
 use diptych_storage::{ReadAt, RelPath};

@@ -55,6 +55,14 @@ impl<'a> Counts<'a> {
     }
 }
 
+/// What has to be known of tables of JSON lines.
+const LINES: &str = "The tables are JSON lines, whose types `datasets` guesses from their first rows: \
+    a column that is null there has no type, and splits that differ in that are not loaded together. \
+    Load one split at a time, with the features declared above: `features = \
+    load_dataset_builder(FOLDER).info.features`, then `load_dataset(\"imagefolder\", \
+    data_files={\"train\": \"FOLDER/train/**\"}, features=features)`. Where all instructions of a split \
+    look like dates they become dates all the same.\n\n";
+
 /// The columns that readers of the tables get, with their types.
 fn features() -> String {
     let mut yaml = String::new();
@@ -128,13 +136,16 @@ pub(crate) fn card(units: &[FinishedUnit], kind: Kind, provenance: &Provenance) 
          `references`, `target` and `mask` as pictures.",
     );
     text.push_str(match all.pictures(Role::Mask) == all.pairs {
-        true => " This needs `datasets` 4.0 or later.\n\n",
+        true => " Versions 3.6 and 5.2 of `datasets` were tried.\n\n",
         false => {
             " This needs `datasets` 5.0 or later, since some pairs have no mask: versions 3.6 to \
              4.8 end with an error at a null `mask_file_name`, and 2.21 knows no column \
              `X_file_name`.\n\n"
         }
     });
+    if kind == Kind::Lines {
+        text.push_str(LINES);
+    }
     text.push_str(&card::origins(provenance));
     text
 }
@@ -187,6 +198,8 @@ mod tests {
             names[17..24],
             ["editor", "source", "references", "target", "mask", "pictures", "mask_grid"]
         );
+        let whole = card(&units(7), Kind::Lines, &Provenance::default());
+        assert!(whole.contains("load_dataset_builder(FOLDER).info.features"), "{whole}");
         assert!(head.contains("  - name: references\n    list: image\n"), "{head}");
         assert!(head.contains("  - name: edit_type_native\n    list: string\n"), "{head}");
     }
@@ -194,7 +207,7 @@ mod tests {
     #[test]
     fn the_card_says_which_versions_load_it() {
         let all = card(&units(8), Kind::Parquet, &Provenance::default());
-        assert!(all.contains(" 4.0 or later"), "{all}");
+        assert!(all.contains(" Versions 3.6 and 5.2 of `datasets` were tried."), "{all}");
         let some = card(&units(7), Kind::Parquet, &Provenance::default());
         assert!(some.contains(" 5.0 or later, since some pairs have no mask"), "{some}");
         assert!(some.contains("| train | 20 | 20 | 0 | 20 | 19 |\n"), "{some}");

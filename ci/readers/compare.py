@@ -134,7 +134,8 @@ def undecoded(datasets: ModuleType, split: Any) -> Any:
         if isinstance(feature, datasets.Image):
             split = split.cast_column(name, datasets.Image(decode=False))
         elif isinstance(getattr(feature, "feature", None), datasets.Image):
-            split = split.cast_column(name, datasets.List(datasets.Image(decode=False)))
+            of = datasets.List if hasattr(datasets, "List") else datasets.Sequence  # Before 4.
+            split = split.cast_column(name, of(datasets.Image(decode=False)))
         elif isinstance(feature, list) and isinstance(feature[0], datasets.Image):  # Before 4.
             split = split.cast_column(name, [datasets.Image(decode=False)])
     return split

@@ -55,6 +55,14 @@ impl<'a> Counts<'a> {
     }
 }
 
+/// What has to be known of tables of JSON lines.
+const LINES: &str = "The tables are JSON lines, whose types `datasets` guesses from their first rows: \
+    a column that is null there has no type, and splits that differ in that are not loaded together. \
+    Load one split at a time, with the features declared above: `features = \
+    load_dataset_builder(FOLDER).info.features`, then `load_dataset(\"imagefolder\", \
+    data_files={\"train\": \"FOLDER/train/**\"}, features=features)`. Where all instructions of a split \
+    look like dates they become dates all the same.\n\n";
+
 /// The columns that readers of the tables get, with their types.
 fn features() -> String {
     let mut yaml = String::new();
@@ -128,13 +136,81 @@ pub(crate) fn card(units: &[FinishedUnit], kind: Kind, provenance: &Provenance) 
          `references`, `target` and `mask` as pictures.",
     );
     text.push_str(match all.pictures(Role::Mask) == all.pairs {
-        true => " This needs `datasets` 4.0 or later.\n\n",
+        true => " Versions 3.6 and 5.2 of `datasets` were tried.\n\n",
         false => {
             " This needs `datasets` 5.0 or later, since some pairs have no mask: versions 3.6 to \
              4.8 end with an error at a null `mask_file_name`, and 2.21 knows no column \
              `X_file_name`.\n\n"
         }
     });
+    if kind == Kind::Lines {
+        text.push_str(LINES);
+    }
     text.push_str(&card::origins(provenance));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use diptych_format::UnitFiles;
+    use diptych_format::writer::UnitFile;
+
+    use super::*;
+
+    fn unit(unit: u32, split: Split, samples: u64, masks: u64) -> FinishedUnit {
+        let fields = [("source", samples), ("target", samples), ("mask", masks), (NOT_FINITE, 1)];
+        FinishedUnit {
+            unit,
+            split: Some(split),
+            files: UnitFiles {
+                files: vec![UnitFile { name: "metadata.parquet".to_owned(), bytes: 9, samples }],
+                fields: fields.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
+            },
+        }
+    }
+
+    fn units(masks: u64) -> Vec<FinishedUnit> {
+        vec![
+            unit(0, Split::Train, 12, 12),
+            unit(1, Split::Train, 8, masks),
+            unit(2, Split::Val, 6, 6),
+            unit(3, Split::Test, 4, 4),
+        ]
+    }
+
+    fn head(kind: Kind) -> String {
+        let card = card(&units(7), kind, &Provenance::default());
+        card.split_once("\n# Edit pairs").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn the_head_is_as_readers_were_tried_with() {
+        assert_eq!(head(Kind::Parquet), include_str!("golden/card-head.yaml"));
+    }
+
+    #[test]
+    fn of_lines_the_card_has_the_features() {
+        let head = head(Kind::Lines);
+        let names = head.lines().filter_map(|line| line.strip_prefix("  - name: "));
+        let names: Vec<_> = names.collect();
+        assert_eq!(names.len(), 27 + 4 + 3);
+        assert_eq!(
+            names[17..24],
+            ["editor", "source", "references", "target", "mask", "pictures", "mask_grid"]
+        );
+        let whole = card(&units(7), Kind::Lines, &Provenance::default());
+        assert!(whole.contains("load_dataset_builder(FOLDER).info.features"), "{whole}");
+        assert!(head.contains("  - name: references\n    list: image\n"), "{head}");
+        assert!(head.contains("  - name: edit_type_native\n    list: string\n"), "{head}");
+    }
+
+    #[test]
+    fn the_card_says_which_versions_load_it() {
+        let all = card(&units(8), Kind::Parquet, &Provenance::default());
+        assert!(all.contains(" Versions 3.6 and 5.2 of `datasets` were tried."), "{all}");
+        let some = card(&units(7), Kind::Parquet, &Provenance::default());
+        assert!(some.contains(" 5.0 or later, since some pairs have no mask"), "{some}");
+        assert!(some.contains("| train | 20 | 20 | 0 | 20 | 19 |\n"), "{some}");
+        assert!(some.contains("\nNumbers that were not finite and are null: 4.\n"), "{some}");
+    }
 }

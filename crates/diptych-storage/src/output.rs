@@ -546,6 +546,39 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_is_moved_to_where_another_is() {
+        for durable in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let out = LocalOutput::new(dir.path(), durable);
+            let put = |name: &str| out.put(&path(name), name.as_bytes()).unwrap();
+            ["1/a/0/x", "1/a/1/x", "2/a/1/y", "2/a/2/x", "3/a/1/x"].into_iter().for_each(put);
+            for from in ["1/a", "2/a", "3/a"] {
+                out.merge(&path(from), &path("to/b/a")).unwrap();
+                assert!(!out.exists(&path(from)));
+            }
+            let read = |name: &str| out.read(&path(name)).unwrap();
+            let found = ["0/x", "1/x", "1/y", "2/x"].map(|name| read(&format!("to/b/a/{name}")));
+            let wanted = ["1/a/0/x", "3/a/1/x", "2/a/1/y", "2/a/2/x"];
+            assert_eq!(found, wanted.map(|text| Some(text.as_bytes().to_vec())));
+            assert!(out.merge(&path("1/a"), &path("to/b/a")).is_err());
+        }
+    }
+
+    #[test]
+    fn a_small_file_makes_its_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = LocalOutput::new(dir.path(), false);
+        for name in ["a/b/c", "a/b/d"] {
+            let mut file = out.stage_small(&path(name), 1).unwrap();
+            file.write(b"x").unwrap();
+            file.close().unwrap();
+            out.publish_small(&path(name), &path(&format!("z/{name}"))).unwrap();
+            assert_eq!(out.read(&path(&format!("z/{name}"))).unwrap().unwrap(), b"x");
+        }
+        assert!(out.publish_small(&path("a/none"), &path("y/none")).is_err());
+    }
+
+    #[test]
     fn a_range_that_is_not_there_is_the_readers_error() {
         let dir = tempfile::tempdir().unwrap();
         let file = local(dir.path(), "in", &[7; 100_000]);

@@ -232,13 +232,14 @@ pub fn restore(record: &str) -> Result<Restored, RestoreError> {
 }
 
 impl Restored {
-    /// The pair with its pictures. They keep the names that the record gives them; a mask is in
-    /// the written form, in which white is edited.
+    /// The pair with its pictures, which have the names that the record gives them, and no other; a
+    /// mask is in the written form, in which white is edited.
     #[must_use]
     pub fn with(self, found: FoundPictures) -> EditPair {
         let Self { pair, pictures, mask } = self;
+        // One that has no name in the release gets none from where it was found.
         let named = |said: RecordedPicture, found: Picture| Picture {
-            name: said.name.unwrap_or(found.name),
+            name: said.name.unwrap_or_default(),
             ..found
         };
         let said_mask = pictures.mask.zip(mask);

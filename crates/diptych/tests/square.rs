@@ -15,19 +15,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use diptych::catalog::Catalog;
 use diptych::format::options::Assignment;
 use diptych::format::{About, Altered, Format, FormatError, OptionKind, Options, Used, Writer};
 use diptych::pictures::Pictures;
 use diptych::schema::{
     Address, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, MediaType, Picture, Split,
 };
-use diptych::{EngineError, Request, Silent};
+use diptych::{EngineError, Request, Silent, SourceRequest};
 use diptych_pixels::mask::Part;
 use diptych_pixels::{Bits, DecodeLimits};
 use serde_json::Value;
 use support::folder::{assert_same, fixtures, tree};
-use support::job::{self, convert, rejections, threads};
+use support::job::{self, catalog, convert, pairs_of, rejections, threads};
 
 /// A release of the fixtures, with the options that it is read with.
 struct Source {
@@ -83,17 +82,8 @@ struct Held {
 impl Held {
     fn read(path: &Path, options: &[Assignment]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let request = Request {
-            options: options.to_vec(),
-            ..job::request(path, &dir.path().join("catalog"))
-        };
-        let total = diptych::engine().index(&request, &Silent).unwrap().total;
-        assert_eq!(total.rejections(), 0, "{}", path.display());
-        let catalog = Catalog::open(&request.out).unwrap().unwrap();
-        let partitions = 0..catalog.head().partitions.len();
-        let all = partitions.flat_map(|partition| catalog.pairs(partition, 0, u64::MAX).unwrap());
-        let pairs = all.map(Result::unwrap).collect();
-        Self { pairs, pictures: Pictures::of(&catalog, &[]).unwrap() }
+        let catalog = catalog(path, options, &dir.path().join("catalog"));
+        Self { pairs: pairs_of(&catalog), pictures: Pictures::of(&catalog, &[]).unwrap() }
     }
 
     fn bytes(&self, picture: &Picture) -> Arc<[u8]> {
@@ -358,6 +348,51 @@ fn what_every_format_reads_comes_back_from_every_format() {
         let went_in = Held::read(&source.path, &source.options);
         assert!(!went_in.pairs.is_empty(), "{}", source.name);
         destinations.iter().for_each(|to| comes_back(source, &went_in, to));
+    }
+}
+
+/// What a card says of where pairs come from, to its end.
+fn origins(out: &Path) -> String {
+    let card = std::fs::read_to_string(out.join("README.md")).unwrap();
+    let at = card.find("## Where the pairs come from").unwrap();
+    card[at..].to_owned()
+}
+
+#[test]
+fn every_card_says_where_pairs_come_from_and_how_to_cite_them_however_often_they_were_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let releases = ["imgedit", "inter-edit-train", "pape"].map(|name| fixtures().join(name));
+    let convert_to = |to: &Destination, from: &[PathBuf], name: &str| {
+        let out = dir.path().join(name);
+        let mut request = request(&from[0], &[], to, &out);
+        request.sources =
+            from.iter().map(|path| SourceRequest { path: path.clone(), from: None }).collect();
+        convert(&request).unwrap();
+        out
+    };
+    let destinations: Vec<_> = written().map(Destination::new).collect();
+    let mut told = BTreeSet::new();
+    for (number, to) in destinations.iter().enumerate() {
+        let out = convert_to(to, &releases, &number.to_string());
+        told.insert(origins(&out));
+        for (again, other) in destinations.iter().enumerate().filter(|_| to.about.reads) {
+            let name = format!("{number}-{again}");
+            told.insert(origins(&convert_to(other, std::slice::from_ref(&out), &name)));
+        }
+    }
+    let told: Vec<_> = told.into_iter().collect();
+    let [told] = told.as_slice() else { panic!("cards differ: {told:?}") };
+    for part in [
+        "https://huggingface.co/datasets/sysuyy/ImgEdit |\n",
+        "\nTerms of pape: Its source photographs are those of COCO, ImageNet and Places, and stay \
+         under the terms of these.\n",
+        "\n- imgedit: Yang Ye, Xianyi He, ",
+        "ImgEdit: A Unified Image Editing Dataset and Benchmark. arXiv preprint arXiv:2505.20275, \
+         2025.\n",
+        "\n- inter-edit-train: Delong Liu, Haotian Hou, ",
+        "\n- pape: PAPE, by its name and where it was published, https://",
+    ] {
+        assert!(told.contains(part), "{part} is not in {told}");
     }
 }
 

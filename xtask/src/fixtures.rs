@@ -7,6 +7,8 @@
 mod archive;
 mod case;
 pub(crate) mod draw;
+mod folder;
+mod folder_bad;
 mod form;
 mod imgedit;
 mod imgedit_bad;
@@ -39,12 +41,14 @@ const FOLDER: &str = "fixtures";
 
 /// What lies in [`FOLDER`] and is ours alone: a file there that we do not make is a leftover.
 const OWNED: &[&str] = &[
+    "folder/",
     "imgedit/",
     "imgedit-bench/",
     "imgedit-recap/",
     "inter-edit-train/",
     "pape/",
     "webdataset/",
+    "bad/folder/",
     "bad/imgedit/",
     "bad/imgedit-bench/",
     "bad/inter-edit-train/",
@@ -74,6 +78,7 @@ fn make() -> anyhow::Result<Tree> {
         ("imgedit-bench", imgedit_bench::cases()?),
         ("pape", pape_bad::cases()?),
         ("webdataset", webdataset_bad::cases()?),
+        ("folder", folder_bad::cases()?),
     ];
     // Git must not change line ends here: the bytes are what is tested.
     tree.insert(".gitattributes".to_owned(), b"* -text\n".to_vec());
@@ -84,6 +89,7 @@ fn make() -> anyhow::Result<Tree> {
     put(&mut tree, "imgedit-bench", imgedit_bench::release()?);
     put(&mut tree, "pape", pape::release()?);
     put(&mut tree, "webdataset", webdataset::release()?);
+    put(&mut tree, "folder", folder::release()?);
     for (format, cases) in bad {
         for case in cases {
             put(&mut tree, &format!("bad/{format}/{}", case.name), case.files);

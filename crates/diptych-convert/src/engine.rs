@@ -103,7 +103,7 @@ impl Engine {
         let (begun, plan) = begin(request, prepared, observer)?;
         let all: Vec<u32> = (0..unit_count(&plan)).collect();
         let catalog = open_catalog(&begun.out)?;
-        let sources = Sources::new(&catalog, &request.roots)?;
+        let sources = Sources::new(&catalog, &request.roots, request.limits)?;
         let job = UnitJob {
             out: &begun.out,
             catalog: &catalog,
@@ -138,7 +138,7 @@ impl Engine {
         let plan = load_plan(&out)?;
         let writer = self.writer_of(&plan.terms)?;
         let catalog = open_catalog(&out)?;
-        let sources = Sources::new(&catalog, &request.roots)?;
+        let sources = Sources::new(&catalog, &request.roots, request.limits)?;
         let count = unit_count(&plan);
         let (first, last) = request.units.unwrap_or((0, count.saturating_sub(1)));
         if request.units.is_some() && last >= count {

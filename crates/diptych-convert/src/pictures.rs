@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use diptych_schema::Address;
+use diptych_storage::Limits;
 
 use crate::catalog::Catalog;
 use crate::error::EngineError;
@@ -15,12 +16,16 @@ pub struct Pictures(Sources);
 
 impl Pictures {
     /// Those of `catalog`. `roots` are releases that lie elsewhere than where they were indexed:
-    /// label and folder.
+    /// label and folder. `limits` bound what is read to get at a cell of a Parquet file.
     ///
     /// # Errors
     /// [`EngineError::NoLabel`] where the catalog has no source of that label.
-    pub fn of(catalog: &Catalog, roots: &[(String, PathBuf)]) -> Result<Self, EngineError> {
-        Ok(Self(Sources::new(catalog, roots)?))
+    pub fn of(
+        catalog: &Catalog,
+        roots: &[(String, PathBuf)],
+        limits: Limits,
+    ) -> Result<Self, EngineError> {
+        Ok(Self(Sources::new(catalog, roots, limits)?))
     }
 
     /// The bytes of a picture.

@@ -9,6 +9,7 @@ use diptych_format::{
     About, Detection, Format, OptionKind, Options, Payload, Place, Probe, Reader, ReaderInput,
 };
 use diptych_schema::Address;
+use diptych_storage::parquet::cells::{CellPlace, Cells};
 use diptych_storage::read::Pieces;
 use diptych_storage::recent::Recent;
 use diptych_storage::tree::open_listed;
@@ -192,10 +193,29 @@ impl ReadAt for LaterFile {
     }
 }
 
+/// A cell of a Parquet file, which is read when its bytes are.
+struct CellFile {
+    files: Arc<Files>,
+    place: CellPlace,
+    length: u64,
+}
+
+impl ReadAt for CellFile {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let open = || Files::later(&self.files, self.place.file).map_err(io::Error::other);
+        self.files.cells.read_at(self.place, open, offset, buffer)
+    }
+}
+
 struct Files {
     files: Arc<[CatalogFile]>,
     roots: BTreeMap<String, Root>,
     open: Recent<u32, Arc<dyn ReadAt>>,
+    cells: Cells,
 }
 
 struct Root {
@@ -206,7 +226,11 @@ struct Root {
 
 impl Sources {
     /// Those of `catalog`, some of which lie elsewhere by now.
-    pub(crate) fn new(catalog: &Catalog, moved: &[(String, PathBuf)]) -> Result<Self, EngineError> {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        moved: &[(String, PathBuf)],
+        limits: Limits,
+    ) -> Result<Self, EngineError> {
         let mut roots: BTreeMap<_, _> = catalog
             .head()
             .sources
@@ -221,7 +245,8 @@ impl Sources {
             roots.insert(label.clone(), Root { path: path.clone(), in_place: false });
         }
         let (files, open) = (Arc::clone(catalog.files()), Recent::new(OPEN_FILES));
-        Ok(Self { files: Arc::new(Files { files, roots, open }) })
+        let cells = Cells::new(limits);
+        Ok(Self { files: Arc::new(Files { files, roots, open, cells }) })
     }
 
     /// Where the bytes of a picture come from; `None` where that is not this disk.
@@ -232,14 +257,23 @@ impl Sources {
                 Some(Payload::Range { file, offset: *offset, length: *length })
             }
             Address::Inline(bytes) => Some(Payload::Bytes(Arc::from(bytes.as_slice()))),
-            Address::Cell { .. } | Address::Url { .. } => None,
+            Address::Cell { file, row_group, column, row, length } => {
+                let (file, row_group, column, number) = (*file, *row_group, *column, *row);
+                let file = self.cell(CellPlace { file, row_group, column, number }, *length);
+                Some(Payload::Range { file, offset: 0, length: *length })
+            }
+            Address::Url { .. } => None,
         })
     }
 
     /// A file, by its number. It can be opened now, and may be kept for later.
     fn file(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
-        let length = self.files.open(number)?.len();
-        Ok(Arc::new(LaterFile { files: Arc::clone(&self.files), number, length }))
+        Files::later(&self.files, number)
+    }
+
+    /// The bytes of a cell, of which there are so many.
+    fn cell(&self, place: CellPlace, length: u64) -> Arc<dyn ReadAt> {
+        Arc::new(CellFile { files: Arc::clone(&self.files), place, length })
     }
 
     /// That a picture cannot be read.
@@ -264,6 +298,11 @@ impl Sources {
 }
 
 impl Files {
+    fn later(files: &Arc<Self>, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
+        let length = files.open(number)?.len();
+        Ok(Arc::new(LaterFile { files: Arc::clone(files), number, length }))
+    }
+
     fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
         let open = self.open.get(&number, || {
             let file = self.files.get(number as usize).ok_or_else(|| EngineError::Changed {

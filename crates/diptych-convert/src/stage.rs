@@ -54,7 +54,8 @@ impl From<EngineError> for Halt {
 }
 
 impl Stage<'_> {
-    /// A pair as a sample, its mask made from the first of `mask_from` that gives one; or why it
+    /// The pair of row `row` of the plan as a sample, its mask made from the first of `mask_from`
+    /// that gives one; or why it
     /// cannot be a sample. That depends on the bytes alone.
     ///
     /// # Errors
@@ -62,13 +63,14 @@ impl Stage<'_> {
     pub(crate) fn sample(
         &self,
         pair: EditPair,
+        row: u64,
         mask_from: &[MaskOrigin],
     ) -> Result<Result<Sample, Box<Rejection>>, EngineError> {
         match self.pictures(&pair, mask_from) {
             Ok(Pictures { source, references, target, mask, change }) => {
                 let key = key_of(&pair.pair_id);
                 let mut sample =
-                    Sample { pair, key, source, references, target, mask: None, change };
+                    Sample { pair, key, source, references, target, mask: None, change, row };
                 take_mask(&mut sample, mask);
                 Ok(Ok(sample))
             }

@@ -81,6 +81,20 @@ pub fn picture_feature(name: &str) -> String {
     format!("  - name: {name}\n    dtype: image\n")
 }
 
+/// A feature of a list of pictures.
+#[must_use]
+pub fn pictures_feature(name: &str) -> String {
+    format!("  - name: {name}\n    list: image\n")
+}
+
+/// A feature that is a field of the record.
+#[must_use]
+pub fn field_feature(field: &Field) -> String {
+    let mut yaml = String::new();
+    push_field(&mut yaml, field, 1);
+    yaml
+}
+
 /// A feature that is text.
 #[must_use]
 pub fn text_feature(name: &str) -> String {

@@ -14,7 +14,7 @@ mod row;
 use diptych_schema::{Edited, Split, vocabulary};
 use diptych_storage::text::printable;
 
-use crate::options::{OptionKind, OptionSpec, Used};
+use crate::options::{OptionError, OptionKind, OptionSpec, Options, Used};
 pub use row::{ForeignRow, Roles, RowFault};
 
 vocabulary! {
@@ -134,6 +134,24 @@ pub enum MapError {
 }
 
 impl ColumnMap {
+    /// The map that a format's user gave ([`MAP`]); `None` where the fields are to tell it.
+    ///
+    /// # Errors
+    /// [`OptionError::Value`] where it is none.
+    pub fn given(format: &'static str, options: &Options) -> Result<Option<Self>, OptionError> {
+        let text = options.get(MAP.key);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let map = Self::parse(text).map_err(|error| OptionError::Value {
+            format,
+            key: MAP.key,
+            expected: format!("a map of columns ({error})"),
+            found: text.to_owned(),
+        });
+        map.map(Some)
+    }
+
     /// Reads `COLUMN:NAME,COLUMN:NAME,...`, or the name of a known layout.
     ///
     /// # Errors

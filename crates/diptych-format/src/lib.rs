@@ -7,6 +7,7 @@
 //! - [`writer`]: atoms with their payloads in, whole files and a receipt out.
 //! - [`archives`]: what readers share: the files of a release and the pictures in them.
 //! - [`shards`]: files that are numbered in their names, of which not all need be there.
+//! - [`table`]: rows of Parquet files.
 //! - [`EndOfRows`]: what the end of a text of rows means.
 //! - [`rejection`]: edits that could not become a pair, and what was noticed beside that.
 //! - [`options`]: what a format lets its user choose, as data.
@@ -29,6 +30,7 @@ pub mod record;
 pub mod rejection;
 pub mod shards;
 pub mod split_files;
+pub mod table;
 pub mod writer;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Whether a tree is this release.
 
+use diptych_format::table::Table;
 use diptych_format::{Confidence, Detection};
 use diptych_storage::ReadTree;
 use diptych_storage::text::printable;
@@ -8,7 +9,7 @@ use crate::groups::{Group, Stem};
 use crate::layout::rows_files;
 use crate::paths::last;
 use crate::pieces;
-use crate::table::Table;
+use crate::rows::Kind;
 
 /// Parquet files that are looked into.
 const FILES: usize = 16;
@@ -42,7 +43,7 @@ pub(crate) fn detect(tree: &dyn ReadTree) -> Detection {
     for path in rows_files(tree).into_iter().take(FILES) {
         let table = tree.open(path).map_err(|error| error.to_string()).and_then(Table::open);
         match table {
-            Ok(table) if table.kind().is_some() => {
+            Ok(table) if Kind::of(table.fields()).is_some() => {
                 let columns = printable(table.columns().join(", ").as_bytes());
                 let reason = format!("{path} has the columns {columns}");
                 return Detection::yes(Confidence::Weak, reason);

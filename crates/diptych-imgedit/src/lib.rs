@@ -10,7 +10,7 @@
 //! - `detect`: whether a folder is this release.
 //! - `layout`, `pieces`: which files there are; pieces into runs.
 //! - `paths`, `tops`, `pictures`, `missing`: pictures by the paths that rows give, or why not.
-//! - `rows`, `table`: rows, and what they say.
+//! - `rows`: what rows say.
 //! - `side`: what stands beside the pictures.
 //! - `pair`: a row's edit and its pictures into a pair.
 //! - `reader`: all of it into edits.
@@ -29,7 +29,6 @@ mod pieces;
 mod reader;
 mod rows;
 mod side;
-mod table;
 mod tops;
 
 use diptych_format::{

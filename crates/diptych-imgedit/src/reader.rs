@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use diptych_format::archives::{NotFound, PictureFault};
+use diptych_format::table::{Table, TableEvent};
 use diptych_format::{
     Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection, SourceFile,
     Tally,
@@ -23,7 +24,6 @@ use crate::rows::{self, Entry};
 use crate::side::recap::RecapIndex;
 use crate::side::scores::ScoreFile;
 use crate::side::{self, Beside, Context, SideFault};
-use crate::table::{Table, TableEvent};
 use crate::{MASKS, NAME, RECAP, SIDE};
 
 /// A hybrid sample's own record, where it was corrected.
@@ -308,7 +308,7 @@ impl PartitionEdits<'_> {
             self.queue.push_back(rejected);
             return Ok(());
         }
-        let kind = self.table.as_ref().and_then(Table::kind);
+        let kind = self.table.as_ref().and_then(|table| rows::Kind::of(table.fields()));
         let entries = match kind {
             Some(kind) => rows::entries(kind, json),
             None => {

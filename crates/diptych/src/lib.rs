@@ -27,6 +27,7 @@
 //! catalog back:
 //!
 //! ```
+//! use diptych::storage::Limits;
 //! use diptych::{Request, Silent, SourceRequest, catalog::Catalog, pictures::Pictures};
 //!
 //! # let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/inter-edit-train");
@@ -36,7 +37,7 @@
 //! let request = Request::new(vec![source], "", &out);
 //! diptych::engine().index(&request, &Silent)?;
 //! let catalog = Catalog::open(&out)?.ok_or("no catalog")?;
-//! let pictures = Pictures::of(&catalog, &[])?;
+//! let pictures = Pictures::of(&catalog, &[], Limits::DEFAULT)?;
 //! for pair in catalog.pairs(0, 0, 3)? {
 //!     let pair = pair?;
 //!     let source = pictures.bytes(&pair.source.address)?;
@@ -60,6 +61,7 @@ use diptych_format::Format;
 
 /// Every format, in the order in which they are listed. A new one is one line here.
 pub const FORMATS: &[&dyn Format] = &[
+    diptych_folder::FORMAT,
     diptych_imgedit::FORMAT,
     diptych_imgedit::BENCHMARK,
     diptych_inter_edit::FORMAT,

@@ -304,9 +304,13 @@ fn bad_releases_fail_as_they_should() {
 
 #[test]
 fn good_releases_lose_nothing_and_have_nothing_to_notice() {
-    for (name, edits) in
-        [("inter-edit-train", 24), ("imgedit", 38), ("pape", 73), ("webdataset", 12)]
-    {
+    for (name, edits) in [
+        ("inter-edit-train", 24),
+        ("imgedit", 38),
+        ("pape", 73),
+        ("webdataset", 12),
+        ("folder", 12),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let report = convert(&request(&fixtures().join(name), dir.path())).unwrap();
         assert_eq!((report.total.read, report.total.written), (edits, edits), "{name}");

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use diptych::format::options::Assignment;
 use diptych::schema::{EditPair, MaskOrigin, MaskPart};
+use support::again;
 use support::folder::fixtures;
-use support::job;
 
 /// The pairs of the release, with its recaptions or without.
 fn pairs(with_recaptions: bool) -> BTreeMap<String, EditPair> {
@@ -22,7 +22,7 @@ fn pairs(with_recaptions: bool) -> BTreeMap<String, EditPair> {
     let option = format!("imgedit.recap={recap}");
     let options =
         if with_recaptions { vec![Assignment::parse(&option).unwrap()] } else { Vec::new() };
-    let pairs = job::pairs(&fixtures().join("imgedit"), &options);
+    let pairs = again::pairs(&fixtures().join("imgedit"), &options);
     pairs.into_iter().map(|pair| (pair.pair_id.clone(), pair)).collect()
 }
 

@@ -17,6 +17,7 @@ use diptych::report::Report;
 use diptych::schema::{Address, EditPair, Edited, Grid, MaskOrigin, MaskPart, Reference, Split};
 use diptych::{Request, Silent, SourceRequest};
 use serde_json::{Value, json};
+use support::again;
 use support::folder::{assert_same, fixtures, json as json_file, json_lines, tree};
 use support::job::{self, convert, threads};
 use support::toy::{self, Toy, columns, grey, label};
@@ -35,7 +36,7 @@ fn request(releases: &[PathBuf], out: &Path) -> Request {
 
 /// The pairs of a release, by their ids.
 fn pairs(release: &Path, options: &[Assignment]) -> BTreeMap<String, EditPair> {
-    let pairs = job::pairs(release, options);
+    let pairs = again::pairs(release, options);
     pairs.into_iter().map(|pair| (pair.pair_id.clone(), pair)).collect()
 }
 

@@ -25,8 +25,9 @@ use diptych::{EngineError, Request, Silent, SourceRequest};
 use diptych_pixels::mask::Part;
 use diptych_pixels::{Bits, DecodeLimits};
 use serde_json::Value;
+use support::again::{catalog, pairs_of};
 use support::folder::{assert_same, fixtures, tree};
-use support::job::{self, catalog, convert, pairs_of, rejections, threads};
+use support::job::{self, convert, rejections, threads};
 
 /// A release of the fixtures, with the options that it is read with.
 struct Source {

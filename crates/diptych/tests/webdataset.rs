@@ -11,17 +11,12 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use diptych::format::options::Assignment;
 use diptych::schema::{Address, EditPair, Edited};
 use diptych::{Request, Silent};
+use support::again::{option, pairs};
 use support::folder::fixtures;
-use support::job::{self, convert, pairs};
+use support::job::{self, convert};
 use support::shards::{samples, shard_names};
-
-fn option(format: &str, key: &str, value: &str) -> Assignment {
-    let [format, key, value] = [format, key, value].map(str::to_owned);
-    Assignment { format, key, value }
-}
 
 /// What is in many shards is what is in one, and stays it; that it comes back whole is the square's
 /// to test.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use diptych_storage::text::printable;
 use serde_json::Value;
 
 use super::{Column, ColumnMap};
@@ -80,6 +81,30 @@ impl Known {
             && has_picture(Column::Source)
             && has_picture(Column::Target)
     }
+}
+
+/// The names of fields that are pictures, and of others.
+#[must_use]
+pub fn names(shapes: &Shapes) -> (Vec<&str>, Vec<&str>) {
+    let all = shapes.iter().map(|(name, shape)| (name.as_str(), *shape));
+    let (pictures, others): (Vec<_>, Vec<_>) = all.partition(|(_, of)| *of == Shape::Picture);
+    let names = |of: Vec<(_, _)>| of.into_iter().map(|(name, _)| name).collect();
+    (names(pictures), names(others))
+}
+
+/// Why a release cannot be read without being told what its fields are.
+#[must_use]
+pub fn unknown(shapes: &Shapes) -> String {
+    let (pictures, others) = names(shapes);
+    let told = |names: &[&str]| match names {
+        [] => "none".to_owned(),
+        names => printable(names.join(", ").as_bytes()),
+    };
+    format!(
+        "which fields are source and target is not known: pictures are {}; other fields are {}",
+        told(&pictures),
+        told(&others)
+    )
 }
 
 /// The layout that fields are of, by their names and what they hold.

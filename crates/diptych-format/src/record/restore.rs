@@ -375,6 +375,7 @@ mod tests {
             mask,
             pair,
             change: None,
+            row: 0,
         }
     }
 
@@ -530,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_without_a_name_takes_that_of_its_file() {
+    fn a_mask_without_a_name_takes_none_from_its_file() {
         let mut pair = EditPair::new("a".to_owned(), "b".to_owned(), picture("s"));
         pair.mask = Some(Mask {
             parts: vec![MaskPart::RunLength { counts: "04".to_owned(), width: 2, height: 2 }],
@@ -545,7 +546,8 @@ mod tests {
         let restored = restore(&record).unwrap();
         assert_eq!(restored.pictures.mask.as_ref().map(|mask| &mask.name), Some(&None));
         let mask = restored.with(found(&sample.pair)).mask.unwrap();
-        assert_eq!(mask.parts, [MaskPart::Picture(picture("f3"))]);
+        let nameless = Picture { name: String::new(), ..picture("f3") };
+        assert_eq!(mask.parts, [MaskPart::Picture(nameless)]);
         assert_eq!((mask.grid, mask.origin), (Grid::Other, MaskOrigin::RunLength));
     }
 

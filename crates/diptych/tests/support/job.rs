@@ -4,10 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use diptych::catalog::Catalog;
-use diptych::format::options::Assignment;
 use diptych::report::Report;
-use diptych::schema::EditPair;
 use diptych::storage::Limits;
 use diptych::{EngineError, Request, RunRequest, Silent, SourceRequest};
 use serde_json::Value;
@@ -38,27 +35,6 @@ pub(crate) fn convert(request: &Request) -> Result<Report, EngineError> {
     assert_eq!(rejections(&request.out).len() as u64, total.rejections());
     assert!(!request.out.join(".diptych").exists(), "the working folder is left");
     Ok(report)
-}
-
-/// The pairs of a release, in its order.
-pub(crate) fn pairs(release: &Path, options: &[Assignment]) -> Vec<EditPair> {
-    let dir = tempfile::tempdir().unwrap();
-    pairs_of(&catalog(release, options, &dir.path().join("catalog")))
-}
-
-/// Indexes a release of which no edit is rejected.
-pub(crate) fn catalog(release: &Path, options: &[Assignment], out: &Path) -> Catalog {
-    let request = Request { options: options.to_vec(), ..request(release, out) };
-    let total = diptych::engine().index(&request, &Silent).unwrap().total;
-    assert_eq!(total.rejections(), 0, "{}", release.display());
-    Catalog::open(out).unwrap().unwrap()
-}
-
-/// The pairs of a catalog, in its order.
-pub(crate) fn pairs_of(catalog: &Catalog) -> Vec<EditPair> {
-    let partitions = 0..catalog.head().partitions.len();
-    let all = partitions.flat_map(|partition| catalog.pairs(partition, 0, u64::MAX).unwrap());
-    all.map(Result::unwrap).collect()
 }
 
 /// The rejections that an output lists.

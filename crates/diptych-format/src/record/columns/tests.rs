@@ -167,6 +167,7 @@ fn a_record_that_is_no_text_yet_is_the_same_row() {
         target: Some(picture("t")),
         mask: None,
         change: None,
+        row: 0,
     };
     let (record, lost) = Record::new(&sample, false);
     assert_eq!(lost, 1);

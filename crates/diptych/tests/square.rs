@@ -21,6 +21,7 @@ use diptych::pictures::Pictures;
 use diptych::schema::{
     Address, EditPair, Edited, Grid, Mask, MaskOrigin, MaskPart, MediaType, Picture, Split,
 };
+use diptych::storage::Limits;
 use diptych::{EngineError, Request, Silent, SourceRequest};
 use diptych_pixels::mask::Part;
 use diptych_pixels::{Bits, DecodeLimits};
@@ -84,7 +85,8 @@ impl Held {
     fn read(path: &Path, options: &[Assignment]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let catalog = catalog(path, options, &dir.path().join("catalog"));
-        Self { pairs: pairs_of(&catalog), pictures: Pictures::of(&catalog, &[]).unwrap() }
+        let pictures = Pictures::of(&catalog, &[], Limits::DEFAULT).unwrap();
+        Self { pairs: pairs_of(&catalog), pictures }
     }
 
     fn bytes(&self, picture: &Picture) -> Arc<[u8]> {

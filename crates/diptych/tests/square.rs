@@ -294,6 +294,20 @@ fn request(from: &Path, options: &[Assignment], to: &Destination, out: &Path) ->
     request
 }
 
+/// Holds what came back against what went in.
+fn compare(what: &str, to: &Destination, went_in: &Held, came_back: &Held) {
+    let (wanted, found) = (to.expected(went_in), to.found(came_back));
+    assert!(wanted.keys().eq(found.keys()), "{what}: {:?}, {:?}", wanted.keys(), found.keys());
+    for (id, was) in &wanted {
+        assert_eq!(found[id], *was, "{what}");
+    }
+    assert_eq!(to.order(&came_back.pairs), to.order(&went_in.pairs), "{what}");
+    let after: BTreeMap<_, _> = came_back.pairs.iter().map(|is| (&is.pair_id, is)).collect();
+    for was in &went_in.pairs {
+        compare_pictures(to, (was, went_in), (after[&was.pair_id], came_back));
+    }
+}
+
 /// Converts a release to a format, reads that, and writes it once more.
 fn comes_back(source: &Source, went_in: &Held, to: &Destination) {
     let what = format!("{} to {}", source.name, to.about.name);
@@ -316,16 +330,7 @@ fn comes_back(source: &Source, went_in: &Held, to: &Destination) {
         return;
     }
     let came_back = Held::read(&first, &[]);
-    let (wanted, found) = (to.expected(went_in), to.found(&came_back));
-    assert!(wanted.keys().eq(found.keys()), "{what}: {:?}, {:?}", wanted.keys(), found.keys());
-    for (id, was) in &wanted {
-        assert_eq!(found[id], *was, "{what}");
-    }
-    assert_eq!(to.order(&came_back.pairs), to.order(&went_in.pairs), "{what}");
-    let after: BTreeMap<_, _> = came_back.pairs.iter().map(|is| (&is.pair_id, is)).collect();
-    for was in &went_in.pairs {
-        compare_pictures(to, (was, went_in), (after[&was.pair_id], &came_back));
-    }
+    compare(&what, to, went_in, &came_back);
     convert(&request(&first, &[], to, &second)).unwrap();
     let (mut first, mut second) = (tree(&first), tree(&second));
     if to.alters(Altered::Order) {
@@ -351,6 +356,26 @@ fn what_every_format_reads_comes_back_from_every_format() {
         let went_in = Held::read(&source.path, &source.options);
         assert!(!went_in.pairs.is_empty(), "{}", source.name);
         destinations.iter().for_each(|to| comes_back(source, &went_in, to));
+    }
+}
+
+/// The largest release, in a unit for every few of its pairs: what is in many files is what is in
+/// one.
+#[test]
+fn what_lies_in_many_files_comes_back() {
+    let size = |source: &Source| Held::read(&source.path, &source.options).pairs.len();
+    let source = sources().into_iter().max_by_key(size).unwrap();
+    let went_in = Held::read(&source.path, &source.options);
+    for to in written().map(Destination::new).filter(|to| to.about.reads) {
+        let what = format!("{} to {}", source.name, to.about.name);
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let request =
+            Request { shard_size: 20_000, ..request(&source.path, &source.options, &to, &out) };
+        let units = diptych::engine().dry_run(&request, &Silent).unwrap().plan.units.len();
+        assert!(units > 4, "{what}: {units} units");
+        convert(&request).unwrap();
+        compare(&what, &to, &went_in, &Held::read(&out, &[]));
     }
 }
 

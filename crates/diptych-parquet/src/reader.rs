@@ -112,13 +112,8 @@ impl FileReader {
         }))
     }
 
-    /// The columns of pictures that something is made of, and the table of the others; or why the
-    /// file has no edits.
-    fn begin(
-        &self,
-        path: &str,
-        table: Table,
-    ) -> Result<(Table, Vec<PictureRows>), Option<(&'static str, String)>> {
+    /// Tells what is read of a file; or that nothing is, with the edit that it costs, if it does.
+    fn begin(&self, path: &str, table: Table) -> Result<Begun, Option<Edit>> {
         let takes = |name: &str| self.map.as_ref().is_some_and(|map| map.takes_picture(name));
         let Columns { pictures, others, ours, .. } = Columns::of(&table, &self.limits, &takes);
         let (taken, passed_over): (Vec<_>, Vec<_>) = match (&self.map, &ours) {
@@ -137,7 +132,7 @@ impl FileReader {
             (None, None) => {
                 let columns = printable(table.columns().join(", ").as_bytes());
                 let cause = format!("there are no records in its rows; its columns are {columns}");
-                return Err(Some(("missing_record", cause)));
+                return Err(Some(self.lost(path, "missing_record", cause, None)));
             }
         };
         if taken.is_empty() {
@@ -156,7 +151,7 @@ impl FileReader {
         }
         let names = ours.filter(|_| self.map.is_none()).unwrap_or_default();
         let table = table.of_leaves(others).renamed(names);
-        Ok((table, taken.into_iter().map(PictureRows::new).collect()))
+        Ok(Begun { table, pictures: taken.into_iter().map(PictureRows::new).collect() })
     }
 }
 
@@ -187,7 +182,7 @@ impl Reader for FileReader {
         };
         self.stated.fetch_add(table.rows(), Ordering::Relaxed);
         match self.begin(path, table) {
-            Ok((table, pictures)) => Ok(Box::new(FileEdits {
+            Ok(Begun { table, pictures }) => Ok(Box::new(FileEdits {
                 reader: self,
                 file,
                 number,
@@ -198,7 +193,7 @@ impl Reader for FileReader {
                 pending: Vec::new(),
                 ended: false,
             })),
-            Err(why) => only(why.map(|(kind, cause)| self.lost(path, kind, cause, None))),
+            Err(lost) => only(lost),
         }
     }
 
@@ -235,6 +230,14 @@ impl Reader for FileReader {
         });
         Ok(parts)
     }
+}
+
+/// A file about to be read.
+struct Begun {
+    /// Its rows without their pictures.
+    table: Table,
+    /// The columns of pictures that something is made of.
+    pictures: Vec<PictureRows>,
 }
 
 struct Once(Option<Edit>);

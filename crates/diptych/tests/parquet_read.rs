@@ -9,6 +9,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use diptych::Request;
@@ -16,7 +17,7 @@ use diptych::schema::{Address, EditPair};
 use support::again::{WHOLE, comes_back, option, pairs};
 use support::folder::{assert_same, fixtures, tree};
 use support::job::{self, convert};
-use support::shards::samples;
+use support::shards::{Sample, samples};
 
 #[test]
 fn pairs_come_back_whole_from_parquet_and_are_written_the_same_again() {
@@ -81,5 +82,39 @@ fn pictures_are_where_they_lie_and_renamed_columns_come_back() {
             pairs
         };
         assert_eq!(without(&renamed), without(&plain), "{name}");
+    }
+}
+
+fn bad(case: &str) -> PathBuf {
+    fixtures().join("bad/parquet").join(case).join("release")
+}
+
+/// The pictures of each sample in shards made of a release, by its key.
+fn pictures(release: &Path) -> BTreeMap<String, Vec<Vec<u8>>> {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    convert(&job::request(release, &out)).unwrap();
+    let pictures = |of: Sample| of.members.into_iter().skip(1).map(|(_, bytes)| bytes).collect();
+    samples(&out).into_iter().map(|of| (of.key.clone(), pictures(of))).collect()
+}
+
+#[test]
+fn cells_have_the_bytes_that_ranges_have() {
+    let is_cell =
+        |pair: &EditPair| matches!(pair.source.address, Address::Cell { length, .. } if length > 0);
+    let mut ours = pictures(&fixtures().join("parquet"));
+    ours.retain(|key, _| ["made-up_002", "made-up_003", "made-up_004"].contains(&key.as_str()));
+    assert_eq!(ours.len(), 3);
+    let anew = bad("written_anew");
+    assert!(pairs(&anew, &[]).iter().all(is_cell));
+    assert!(pictures(&anew) == ours);
+    let all: Vec<_> = ours.into_values().flatten().collect();
+    for (case, count) in [("foreign", 2), ("foreign_bare", 2), ("foreign_list", 3)] {
+        let release = bad(case);
+        assert!(pairs(&release, &[]).iter().all(is_cell), "{case}");
+        // Each is one of ours.
+        let found: Vec<_> = pictures(&release).into_values().flatten().collect();
+        assert_eq!(found.len(), 3 * count, "{case}");
+        assert!(found.iter().all(|picture| all.contains(picture)), "{case}");
     }
 }

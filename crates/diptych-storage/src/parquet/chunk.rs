@@ -418,7 +418,10 @@ impl Rows {
                 }
                 self.number += 1;
             }
-            // A page may end within a row.
+            // What follows is looked at only where a row may go on, also in the next page.
+            if self.chunk.max_repetition == 0 {
+                return Ok(Some(row));
+            }
             if !self.advance()? || self.next.as_ref().is_some_and(|next| next.begins) {
                 return Ok(Some(row));
             }

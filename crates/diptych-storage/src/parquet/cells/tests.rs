@@ -136,7 +136,9 @@ fn values_are_the_same_in_every_form_and_order() {
             }
             assert!(rows.next_row().unwrap().is_none(), "{form}");
         }
-        assert_eq!(ranges > 0, form.starts_with("plain"), "{form}");
+        // A column whose dictionary grew too large goes on without one.
+        let has_ranges = form.starts_with("plain") || form == "dictionary given up";
+        assert_eq!(ranges > 0, has_ranges, "{form}");
         let half = all.split_off(all.len() / 2);
         for (place, wanted) in half.iter().chain(&all).chain(half.iter().rev()) {
             let Some(wanted) = wanted else {

@@ -22,7 +22,8 @@ fn heads_of_both_forms_are_read() {
     let kind = PageKind::Data(data);
     let first = PageHead { length: 17, size: 20, uncompressed: 20, kind };
     assert_eq!(page_head(FIRST), Ok(first));
-    let kind = PageKind::Data(DataHead { levels: LevelPlaces::Said(2, 3), ..data });
+    let levels = LevelPlaces::Said(2, 3);
+    let kind = PageKind::Data(DataHead { levels, compressed: false, ..data });
     let second = PageHead { length: SECOND.len(), kind, ..first };
     assert_eq!(page_head(SECOND), Ok(second));
     // The second form says whether it is compressed.
@@ -30,7 +31,6 @@ fn heads_of_both_forms_are_read() {
         let mut said = SECOND[..19].to_vec();
         said.extend([word, 0, 0]);
         let found = page_head(&said).unwrap().kind;
-        let levels = LevelPlaces::Said(2, 3);
         assert_eq!(found, PageKind::Data(DataHead { levels, compressed, ..data }));
     }
     // What is not known is passed over: statistics with two texts, before the end of the inner head.

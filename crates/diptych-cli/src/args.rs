@@ -214,7 +214,10 @@ Example, on several machines that share a disk:
   diptych plan Inter-Edit-Train --to webdataset --out shards
   diptych run --out shards --units 0-99      # here
   diptych run --out shards --units 100-199   # there
-  diptych finish --out shards")]
+  diptych finish --out shards
+
+From a catalog, which needs no release to be planned:
+  diptych plan catalog --to webdataset --out shards")]
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) request: RequestArgs,

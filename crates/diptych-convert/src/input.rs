@@ -22,7 +22,7 @@ use crate::work::damaged;
 /// A release, or a catalog of some.
 pub(crate) enum Input {
     Release(Box<OpenSource>),
-    Catalog(OpenCatalog),
+    Catalog(Box<OpenCatalog>),
 }
 
 /// A catalog whose pairs are taken as they are.
@@ -201,7 +201,7 @@ pub(crate) fn open_inputs(
                     let reason = format!("{HEAD} in {} says so", of.path);
                     observer.event(Event::Source { label, format, reason });
                 }
-                inputs.push(Input::Catalog(of));
+                inputs.push(Input::Catalog(Box::new(of)));
                 continue;
             }
         }
@@ -255,8 +255,8 @@ pub(crate) fn check_options(
         let Assignment { format, key, .. } = option;
         match (takes_part, of_catalog) {
             (true, _) => {}
-            (false, Some(OpenCatalog { path, .. })) => {
-                let (what, path) = (format!("`-o {format}.{key}`"), path.clone());
+            (false, Some(of)) => {
+                let (what, path) = (format!("`-o {format}.{key}`"), of.path.clone());
                 return Err(EngineError::Decided { what, path });
             }
             (false, None) => {

@@ -13,6 +13,8 @@ pub struct Alteration {
 /// What of a pair an output may not hold as it went in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Altered {
+    /// The order of pairs, within a split where the output is divided by splits.
+    Order,
     /// A pair that has no target.
     WithoutTarget,
     /// The form of a mask: what its file is like, and which values mean edited.
@@ -33,7 +35,8 @@ pub enum Altered {
 
 impl Altered {
     /// All there are, in the order in which they are told.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Order,
         Self::WithoutTarget,
         Self::MaskForm,
         Self::MaskGrid,
@@ -48,6 +51,7 @@ impl Altered {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
+            Self::Order => "the order of pairs in a split",
             Self::WithoutTarget => "a pair without a target",
             Self::MaskForm => "the form of a mask",
             Self::MaskGrid => "the grid of a mask",

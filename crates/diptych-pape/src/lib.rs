@@ -81,6 +81,7 @@ const ABOUT: About = About {
     ],
     losses: &[],
     alters: &[
+        Alteration { of: Altered::Order, says: "kept within an editor folder" },
         Alteration::WITHOUT_TARGET,
         Alteration {
             of: Altered::MaskForm,

@@ -57,7 +57,7 @@ const ABOUT: About = About {
     writes: true,
     options: &[MAP],
     losses: &[
-        "of foreign samples members that are neither pictures nor JSON nor text, such as arrays, are left out",
+        "of foreign samples members that are neither pictures nor JSON nor text, such as arrays",
     ],
     alters: Alteration::OF_RECORDS,
     fills: FILLS,

@@ -182,8 +182,10 @@ fn catalogs_and_releases_are_mixed() {
     let labels: Vec<_> =
         report["sources"].as_array().unwrap().iter().map(|of| of["label"].clone()).collect();
     assert_eq!(labels, ["webdataset", "pape", "webdataset-2"]);
-    for mixed in [[&one, &two], [&one, &second_own]] {
-        assert_same(&scene.converted(&[mixed[0], mixed[1]], |_| {}), &direct);
+    let first = scene.index(&[&first_own], "first alone");
+    let mixes: [&[&Path]; 3] = [&[&one, &two], &[&one, &second_own], &[&first, &damaged, &two]];
+    for mixed in mixes {
+        assert_same(&scene.converted(mixed, |_| {}), &direct);
     }
     let one_more = scene.index(&[&one, &two], "joined");
     assert_same(&tree(&one_more), &tree(&scene.index(&[&first_own, &damaged, &second_own], "all")));

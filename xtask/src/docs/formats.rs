@@ -202,7 +202,7 @@ mod tests {
             "| `some-thing.order` | `given` or `shuffled` | `given` | which pair comes first |\n",
             "| `some-thing.recap` | text | none | a folder of a \\| b |\n",
             "Not read:\n\n- colour of the sky\n\nWhat an output does not hold",
-            "| | `some-thing` |\n|---|---|\n| a pair without a target | held |\n",
+            "| | `some-thing` |\n|---|---|\n| the order of pairs in a split | held |\n",
             "| the splits of one image's pairs | gone \\| lost |\n",
         ] {
             assert!(page.contains(part), "{part} is not in {page}");

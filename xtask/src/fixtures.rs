@@ -7,6 +7,8 @@
 mod archive;
 mod case;
 pub(crate) mod draw;
+mod folder;
+mod folder_bad;
 mod form;
 mod imgedit;
 mod imgedit_bad;
@@ -42,6 +44,7 @@ const FOLDER: &str = "fixtures";
 
 /// What lies in [`FOLDER`] and is ours alone: a file there that we do not make is a leftover.
 const OWNED: &[&str] = &[
+    "folder/",
     "imgedit/",
     "imgedit-bench/",
     "imgedit-recap/",
@@ -49,6 +52,7 @@ const OWNED: &[&str] = &[
     "pape/",
     "parquet/",
     "webdataset/",
+    "bad/folder/",
     "bad/imgedit/",
     "bad/imgedit-bench/",
     "bad/inter-edit-train/",
@@ -80,6 +84,7 @@ fn make() -> anyhow::Result<Tree> {
         ("pape", pape_bad::cases()?),
         ("parquet", parquet_bad::cases()?),
         ("webdataset", webdataset_bad::cases()?),
+        ("folder", folder_bad::cases()?),
     ];
     // Git must not change line ends here: the bytes are what is tested.
     tree.insert(".gitattributes".to_owned(), b"* -text\n".to_vec());
@@ -91,6 +96,7 @@ fn make() -> anyhow::Result<Tree> {
     put(&mut tree, "pape", pape::release()?);
     put(&mut tree, "parquet", parquet::release()?);
     put(&mut tree, "webdataset", webdataset::release()?);
+    put(&mut tree, "folder", folder::release()?);
     for (format, cases) in bad {
         for case in cases {
             put(&mut tree, &format!("bad/{format}/{}", case.name), case.files);

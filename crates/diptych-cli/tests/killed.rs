@@ -41,6 +41,12 @@ fn a_command_killed_while_it_writes_folders_ends_as_if_it_had_not_been() {
     killed("pape", ".png");
 }
 
+/// The same, where folders are moved as a whole and others put together of several units.
+#[test]
+fn a_command_killed_while_it_writes_pictures_and_tables_ends_as_if_it_had_not_been() {
+    killed("folder", ".png");
+}
+
 fn killed(to: &str, files: &str) {
     let dir = tempfile::tempdir().unwrap();
     let release = dir.path().join("release");

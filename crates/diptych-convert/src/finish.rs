@@ -6,14 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
+use std::sync::Arc;
 
-use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance, UnitReader};
+use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
 use diptych_format::{Format, Writer};
 use diptych_schema::{SCHEMA_VERSION, Split};
-use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
+use diptych_storage::read::LocalFile;
+use diptych_storage::{ReadAt, RelPath};
 
 use crate::GENERATOR;
 use crate::catalog::{Catalog, copy_lines};
@@ -117,13 +118,15 @@ fn provenance(
     let books: &Books = &report.datasets;
     let datasets = books.written_by_dataset();
     // A dataset is called as the format of its release, whatever it was read from this time.
-    let terms = formats
-        .iter()
-        .map(|format| format.about())
-        .filter(|about| !about.terms.is_empty() && datasets.contains_key(about.name))
-        .map(|about| (about.name.to_owned(), about.terms))
-        .collect();
-    Provenance { generator: GENERATOR.to_owned(), datasets, licences, terms }
+    let abouts = formats.iter().map(|format| format.about());
+    let (mut terms, mut citations) = (BTreeMap::new(), BTreeMap::new());
+    for about in abouts.filter(|about| datasets.contains_key(about.name)) {
+        if !about.terms.is_empty() {
+            terms.insert(about.name.to_owned(), about.terms);
+        }
+        citations.extend(about.citation.map(|citation| (about.name.to_owned(), citation)));
+    }
+    Provenance { generator: GENERATOR.to_owned(), datasets, licences, terms, citations }
 }
 
 /// The output below the working folder, where nobody takes it for complete.
@@ -144,14 +147,23 @@ impl FinishOutput for FinalOutput<'_> {
         }
     }
 
-    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn UnitReader>, OutputError> {
+    fn place_folder(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError> {
+        let from = work::below(&work::unit(unit), name)?;
+        let to = work::below(FINAL, path.as_str())?;
+        // As above, where the last of it was moved.
+        let placed = || self.out.exists(&to) || self.out.exists(path);
+        if !self.out.exists(&from) && placed() { Ok(()) } else { self.out.merge(&from, &to) }
+    }
+
+    fn open(&mut self, unit: u32, name: &str) -> Result<Arc<dyn ReadAt>, OutputError> {
         let path = work::below(&work::unit(unit), name)?.under(self.out.root());
-        let file = File::open(&path).map_err(|source| OutputError::Write {
+        let file = File::open(&path).and_then(LocalFile::new);
+        let file = file.map_err(|source| OutputError::Write {
             action: "read",
             path: path.display().to_string(),
             source,
         })?;
-        Ok(Box::new(BufReader::new(file)))
+        Ok(Arc::new(file))
     }
 
     fn stage(&mut self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {

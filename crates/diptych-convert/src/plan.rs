@@ -379,6 +379,15 @@ impl Plan {
         planned.map(|line| line.dataset).collect()
     }
 
+    /// The place of a unit's first pair among those of its split, from 0; among all where units
+    /// hold pairs of every split.
+    #[must_use]
+    pub fn first_row(&self, unit: u32) -> u64 {
+        let before = self.units.get(..unit as usize).unwrap_or(&self.units);
+        let split = self.units.get(unit as usize).and_then(|unit| unit.split);
+        before.iter().filter(|unit| unit.split == split).map(|unit| unit.pairs).sum()
+    }
+
     /// Pairs in the units.
     #[must_use]
     pub fn pairs(&self) -> u64 {

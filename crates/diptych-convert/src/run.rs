@@ -201,6 +201,7 @@ fn write_unit(
         licences: BTreeMap::new(),
         masks: MaskBooks::default(),
     };
+    let mut row = job.plan.first_row(number);
     for run in &plan.runs {
         let mask_from = job.plan.terms.masks_of(job.catalog.label(run.partition as usize));
         let mut pairs = job.catalog.pairs(run.partition as usize, run.first, run.count)?.peekable();
@@ -211,7 +212,8 @@ fn write_unit(
             let mut samples = Vec::with_capacity(1);
             let mut take = |pair: EditPair| -> Result<(), EngineError> {
                 read += 1;
-                match stage.sample(pair, &mask_from)? {
+                row += 1;
+                match stage.sample(pair, row - 1, &mask_from)? {
                     Ok(sample) => samples.push(sample),
                     Err(rejection) if strict => {
                         return Err(EngineError::Strict(rejection));

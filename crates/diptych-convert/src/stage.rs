@@ -13,7 +13,6 @@ use diptych_pixels::mask::DecodeLimits;
 use diptych_pixels::{DifferenceOptions, Head, Probed, probe_at, probe_head};
 use diptych_schema::{Address, EditPair, Grid, Label, MaskOrigin, MaskPart, Picture, Reference};
 use diptych_storage::Limits;
-use diptych_storage::parquet::cells::CellPlace;
 use diptych_storage::text::printable;
 
 use crate::error::EngineError;
@@ -55,7 +54,8 @@ impl From<EngineError> for Halt {
 }
 
 impl Stage<'_> {
-    /// A pair as a sample, its mask made from the first of `mask_from` that gives one; or why it
+    /// The pair of row `row` of the plan as a sample, its mask made from the first of `mask_from`
+    /// that gives one; or why it
     /// cannot be a sample. That depends on the bytes alone.
     ///
     /// # Errors
@@ -63,13 +63,14 @@ impl Stage<'_> {
     pub(crate) fn sample(
         &self,
         pair: EditPair,
+        row: u64,
         mask_from: &[MaskOrigin],
     ) -> Result<Result<Sample, Box<Rejection>>, EngineError> {
         match self.pictures(&pair, mask_from) {
             Ok(Pictures { source, references, target, mask, change }) => {
                 let key = key_of(&pair.pair_id);
                 let mut sample =
-                    Sample { pair, key, source, references, target, mask: None, change };
+                    Sample { pair, key, source, references, target, mask: None, change, row };
                 take_mask(&mut sample, mask);
                 Ok(Ok(sample))
             }
@@ -122,21 +123,10 @@ impl Stage<'_> {
     }
 
     fn payload(&self, picture: &Picture) -> Result<Payload, Halt> {
-        let payload = match &picture.address {
-            Address::Range { file, offset, length } => {
-                Payload::Range { file: self.sources.file(*file)?, offset: *offset, length: *length }
-            }
-            Address::Inline(bytes) => Payload::Bytes(Arc::from(bytes.as_slice())),
-            Address::Cell { file, row_group, column, row, length } => {
-                let (file, row_group, column, number) = (*file, *row_group, *column, *row);
-                let place = CellPlace { file, row_group, column, number };
-                let file = self.sources.cell(place, *length);
-                Payload::Range { file, offset: 0, length: *length }
-            }
-            Address::Url { .. } => {
-                let cause = "its bytes are not on this disk: a url cannot be fetched";
-                return Err(fault("unreachable_picture", cause, picture));
-            }
+        let Some(payload) = self.sources.payload(&picture.address)? else {
+            let kind = picture.address.kind();
+            let cause = format!("its bytes are not on this disk: a {kind} cannot be fetched");
+            return Err(fault("unreachable_picture", &cause, picture));
         };
         if payload.length() == 0 {
             return Err(fault("empty_picture", "0 bytes", picture));
@@ -152,19 +142,14 @@ impl Stage<'_> {
             }),
             Payload::Range { file, offset, length } => {
                 let read = |at: u64, buffer: &mut [u8]| file.read_at(offset + at, buffer);
-                probe_at(*length, read).map_err(|source| self.read_error(picture, source))
+                probe_at(*length, read)
+                    .map_err(|source| self.sources.read_error(&picture.address, source))
             }
         }
     }
 
-    fn read_error(&self, picture: &Picture, source: std::io::Error) -> EngineError {
-        let place = self.sources.place(picture.address.file(), &picture.name, None);
-        let file = place.file.unwrap_or_default();
-        EngineError::ReadSource { label: place.source, file, source }
-    }
-
     fn bytes(&self, picture: &Picture, payload: &Payload) -> Result<Arc<[u8]>, EngineError> {
-        payload.read().map_err(|source| self.read_error(picture, source))
+        payload.read().map_err(|source| self.sources.read_error(&picture.address, source))
     }
 }
 

@@ -10,6 +10,7 @@
 //!   member whose name begins with `__` for a hidden one and passes over it in silence;
 //! - where there are upper-case letters, `=k` and a hexadecimal number follow whose bit N says
 //!   that letter N (of all ASCII letters of the id, from 0) is one;
+//! - what Windows would take for a device, such as `con`, has its first letter as `=63`;
 //! - what would be longer keeps its first 26 bytes, and `=h` and 32 hexadecimal digits of the
 //!   id's SHA-256 follow.
 //!
@@ -22,6 +23,21 @@ pub const KEY_BYTES: usize = 60;
 
 /// Bytes of the readable start of a hashed key.
 const HASHED_START: usize = KEY_BYTES - 2 - 32;
+
+/// Names that Windows keeps for devices, besides those with a number.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// Whether Windows takes a file of this name for a device: with or without an extension, in any
+/// case of its letters.
+#[must_use]
+pub fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
+    let numbered = |word: &str| {
+        let number = stem.strip_prefix(word).map(str::as_bytes);
+        matches!(number, Some([b'0'..=b'9']))
+    };
+    DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
+}
 
 /// The key of `pair_id`.
 #[must_use]
@@ -47,6 +63,11 @@ pub fn key_of(pair_id: &str) -> String {
         }
     }
     upper.push_to(&mut key);
+    if let Some(first) = bytes.first().filter(|_| is_device(&key)) {
+        let mut escaped = String::new();
+        push_escape(&mut escaped, *first);
+        key.replace_range(..1, &escaped);
+    }
     if key.len() <= KEY_BYTES {
         return key;
     }
@@ -176,6 +197,10 @@ mod tests {
             ("a:_b", "a=3a__b"),
             ("a_:b", "a__=3ab"),
             ("__meta__", "=5f__meta____"),
+            ("con", "=63on"),
+            ("lpt1", "=6cpt1"),
+            ("CON", "CON=k7"),
+            ("console", "console"),
             ("移除", "=e7=a7=bb=e9=99=a4"),
             ("", ""),
         ];
@@ -204,7 +229,12 @@ mod tests {
 
     /// Ids that are likely to collide: few characters, all of them special to the function.
     fn ids() -> impl Strategy<Value = String> {
-        prop_oneof!["[aAbB:_=.-]{0,12}", "[a-zA-Z0-9:_-]{0,80}", ".{0,30}"]
+        prop_oneof![
+            "[aAbB:_=.-]{0,12}",
+            "con|aux|CON|com[0-9]|=63on|lpt1.?",
+            "[a-zA-Z0-9:_-]{0,80}",
+            ".{0,30}"
+        ]
     }
 
     proptest! {
@@ -214,6 +244,7 @@ mod tests {
             prop_assert!(key.len() <= KEY_BYTES);
             prop_assert!(key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_=".contains(&b)));
             prop_assert!(!key.starts_with("__"));
+            prop_assert!(!is_device(&key));
             if !key.contains("=h") {
                 prop_assert_eq!(pair_id_of(&key), Some(id.clone()));
                 // A file system that folds case loses nothing.

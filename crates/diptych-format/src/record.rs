@@ -5,15 +5,21 @@
 //! in it, for cards and schemas; [`columns`] makes columns of it, and [`restore`] reads one back.
 
 pub mod columns;
+mod file_names;
 mod restore;
 
 use diptych_schema::{EditBox, MaskPart, Region, Score};
 use serde::Serialize;
 
 use crate::writer::{Sample, WrittenPicture};
+pub use file_names::FileNames;
 pub use restore::{
     FoundPictures, RecordedPicture, RecordedPictures, RestoreError, Restored, restore,
 };
+
+/// How many times as long as a row of a release ([`Limits::row_bytes`](diptych_storage::Limits)) its
+/// record may be: it holds the row as text in which every quote is escaped, with the files beside it.
+pub const RECORD_IN_ROWS: usize = 8;
 
 /// A kind of value in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +142,8 @@ pub struct Record<'a> {
     instructions: Vec<InstructionRecord<'a>>,
     captions: Vec<CaptionRecord<'a>>,
     editor: Option<&'a str>,
+    #[serde(flatten)]
+    file_names: Option<FileNames<'a>>,
     pictures: PicturesRecord<'a>,
     mask_grid: Option<&'static str>,
     mask_origin: Option<&'static str>,
@@ -342,6 +350,7 @@ impl<'a> Record<'a> {
                 })
                 .collect(),
             editor: pair.editor.as_deref(),
+            file_names: None,
             pictures: PicturesRecord {
                 source: picture("source", &sample.source),
                 references: sample.references.iter().enumerate().map(reference).collect(),
@@ -358,6 +367,12 @@ impl<'a> Record<'a> {
             native: pair.native.as_deref(),
         };
         (record, finite.lost)
+    }
+
+    /// The record with the names of the pictures' files, before `pictures`.
+    #[must_use]
+    pub fn with_file_names(self, names: FileNames<'a>) -> Self {
+        Self { file_names: Some(names), ..self }
     }
 }
 

@@ -4,7 +4,7 @@
 //! and at the same time as others, and learns only in [`Writer::finish`] what else there is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, Seek};
+use std::io;
 use std::sync::Arc;
 
 use diptych_schema::{EditPair, Mask, MediaType, Split};
@@ -12,6 +12,7 @@ use diptych_storage::output::{OutputError, StagedFile};
 use diptych_storage::{ReadAt, RelPath};
 use serde::{Deserialize, Serialize};
 
+use crate::Citation;
 use crate::error::FormatError;
 use crate::rejection::Notice;
 
@@ -115,6 +116,10 @@ pub struct Sample {
     pub mask: Option<WrittenPicture>,
     /// What comparing the pictures said, where they were compared.
     pub change: Option<Change>,
+    /// The pair's place in the plan, from 0: among those of its split where the writer divides
+    /// splits, else among all. It is the same however units are cut. A pair that is rejected while
+    /// it is written has one too, so that numbers may be missing.
+    pub row: u64,
 }
 
 /// What comparing source and target said of an edit.
@@ -238,6 +243,8 @@ pub struct Provenance {
     pub licences: BTreeMap<String, u64>,
     /// What the authors of these datasets state of rights besides, a sentence each.
     pub terms: BTreeMap<String, &'static [&'static str]>,
+    /// How those of the datasets are cited of which that is known.
+    pub citations: BTreeMap<String, Citation>,
 }
 
 /// Files of a unit being written.
@@ -259,11 +266,6 @@ pub trait UnitOutput {
         bytes: u64,
     ) -> Result<Box<dyn StagedFile>, OutputError>;
 }
-
-/// A file of a unit, to be read in any order.
-pub trait UnitReader: BufRead + Seek {}
-
-impl<T: BufRead + Seek> UnitReader for T {}
 
 /// What a writer says once an output is finished.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -294,11 +296,18 @@ pub trait FinishOutput {
     /// Those of the output.
     fn place(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError>;
 
-    /// Reads a unit's file that has not been given a place.
+    /// Gives a folder of a unit, with all that is in it, its final place. What is in it goes
+    /// beside what another unit's folder has brought there before.
     ///
     /// # Errors
     /// Those of the output.
-    fn open(&mut self, unit: u32, name: &str) -> Result<Box<dyn UnitReader>, OutputError>;
+    fn place_folder(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError>;
+
+    /// Opens a unit's file that has not been given a place, to be read.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn open(&mut self, unit: u32, name: &str) -> Result<Arc<dyn ReadAt>, OutputError>;
 
     /// Begins a file of the output.
     ///

@@ -84,6 +84,7 @@ fn record(pair: &EditPair) -> Value {
         target: pair.target.as_ref().map(|of| written(of, None)),
         mask,
         change: None,
+        row: 0,
     };
     serde_json::to_value(Record::new(&sample, false).0).unwrap()
 }

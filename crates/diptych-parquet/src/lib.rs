@@ -3,8 +3,8 @@
 //!
 //! One schema in every file, whatever the data: the columns of the record, and before the column
 //! `pictures` those of the pictures, `source`, `references`, `target` and `mask`. What decides
-//! whether a reader shows a picture is in [`layout`]; how the bytes get into the file without being
-//! held is in [`group`].
+//! whether a reader shows a picture is in the module `layout`; how the bytes get into the file
+//! without being held is in the module `group`.
 //!
 //! What was written here is read back whole: the columns of the record say all of a pair, and its
 //! pictures are ranges of the file. Of files that others made the columns are told by their names
@@ -33,8 +33,8 @@ mod writer;
 
 use diptych_format::foreign::MAP;
 use diptych_format::{
-    About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Options,
-    Reader, ReaderInput, Used, Writer,
+    About, Alteration, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec,
+    Options, Reader, ReaderInput, Used, Writer,
 };
 use diptych_storage::ReadTree;
 
@@ -87,15 +87,13 @@ const ABOUT: About = About {
             used: Used::Writing,
         },
     ],
-    losses: &[
-        "numbers that are not finite become null",
-        "a mask is written in its one form: an 8-bit grey PNG, 255 = edited",
-        "pictures of regions (not run lengths) are left out",
-    ],
+    losses: &[],
+    alters: Alteration::OF_RECORDS,
     fills: FILLS,
     // Whose masks they are is not known of all that is in one.
     masks: MaskMeaning::Asked,
     terms: &[],
+    citation: None,
     published: &[],
 };
 

@@ -2,7 +2,7 @@
 
 use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::foreign::{ColumnMap, ForeignRow, RowFault};
-use diptych_format::record::{FoundPictures, Restored, restore};
+use diptych_format::record::{FoundPictures, RECORD_IN_ROWS, Restored, restore};
 use diptych_format::{Edit, FormatError, Place, Rejection};
 use diptych_schema::{Address, EditPair, Picture};
 use diptych_storage::parquet::chunk::Value;
@@ -14,10 +14,6 @@ use crate::files::RowsFile;
 use crate::layout::{MASK, REFERENCES, SOURCE, TARGET};
 use crate::pictures::PictureRows;
 use crate::reader::FileReader;
-
-/// How many times as long as a row of a release its record may be: it holds the row as text in
-/// which every quote is escaped, with the files beside it.
-const RECORD_IN_ROWS: usize = 8;
 
 /// Bytes of a row, as text.
 pub(crate) fn longest_row(limits: &Limits) -> usize {

@@ -112,6 +112,14 @@ pub trait WriteTree: Send + Sync {
     /// [`OutputError::Write`].
     fn publish_small(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError>;
 
+    /// Moves a folder with very many small files to where another may be: what is in it then goes
+    /// beside what is there, and replaces what has its name. On the disk after
+    /// [`sync`](Self::sync).
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    fn merge(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError>;
+
     /// Waits until all that was staged and moved is on the disk, where the tree is durable: once
     /// for very many files, which costs far less than once for each.
     ///
@@ -179,26 +187,62 @@ impl LocalOutput {
         cfg!(target_os = "linux") || !self.durable
     }
 
-    fn create(&self, path: PathBuf, buffer: usize, sync: bool) -> Result<LocalStaged, OutputError> {
-        let file = File::create(&path).map_err(|e| write_error("create", &path, e))?;
-        Ok(LocalStaged {
+    fn staged(&self, file: File, path: PathBuf, buffer: usize, sync: bool) -> LocalStaged {
+        LocalStaged {
             file,
             path,
             buffer: Vec::with_capacity(buffer.min(BUFFER)),
             flushed: 0,
             durable: self.durable && sync,
             reserved: false,
-        })
+        }
     }
 
-    /// Makes the folder of `path`.
-    fn make_parent_quickly(path: &Path) -> Result<(), OutputError> {
-        match path.parent() {
-            Some(parent) if !parent.exists() => {
-                fs::create_dir_all(parent).map_err(|e| write_error("make the folder", parent, e))
+    /// Does what needs the folder of `path`, which is looked for only where that fails: of very
+    /// many files nearly all have it.
+    fn with_parent<T>(path: &Path, action: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        match (action(), path.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(parent)?;
+                action()
             }
-            _ => Ok(()),
+            (done, _) => done,
         }
+    }
+
+    /// Moves a file or folder, durably where the tree is durable.
+    fn move_durably(&self, from: &Path, to: &Path) -> Result<(), OutputError> {
+        self.make_parent(to)?;
+        if from.is_dir() {
+            self.sync_folder(from)?;
+        }
+        fs::rename(from, to).map_err(|e| write_error("publish", to, e))?;
+        for folder in [to.parent(), from.parent()].into_iter().flatten() {
+            self.sync_folder(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Moves a file or folder; the move is on the disk only after [`WriteTree::sync`].
+    fn move_quickly(&self, from: &Path, to: &Path) -> Result<(), OutputError> {
+        if !self.syncs_at_once() {
+            return self.move_durably(from, to);
+        }
+        let moved = Self::with_parent(to, || fs::rename(from, to));
+        moved.map_err(|e| write_error("publish", to, e))
+    }
+
+    /// Moves a file, or a folder to where another may be.
+    fn merge_into(&self, from: &Path, to: &Path) -> Result<(), OutputError> {
+        if !(from.is_dir() && to.is_dir()) {
+            return self.move_quickly(from, to);
+        }
+        let failed = |e| write_error("read", from, e);
+        for entry in fs::read_dir(from).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            self.merge_into(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        fs::remove_dir(from).map_err(|e| write_error("remove", from, e))
     }
 
     /// Makes the folder of `path`, and has the disk know of each that is new.
@@ -221,7 +265,8 @@ impl WriteTree for LocalOutput {
     fn stage(&self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {
         let path = path.under(&self.root);
         self.make_parent(&path)?;
-        Ok(Box::new(self.create(path, BUFFER, true)?))
+        let file = File::create(&path).map_err(|e| write_error("create", &path, e))?;
+        Ok(Box::new(self.staged(file, path, BUFFER, true)))
     }
 
     fn stage_small(&self, path: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError> {
@@ -229,31 +274,22 @@ impl WriteTree for LocalOutput {
             return self.stage(path);
         }
         let path = path.under(&self.root);
-        Self::make_parent_quickly(&path)?;
+        let file = Self::with_parent(&path, || File::create(&path));
+        let file = file.map_err(|e| write_error("create", &path, e))?;
         let buffer = usize::try_from(bytes).unwrap_or(BUFFER);
-        Ok(Box::new(self.create(path, buffer, false)?))
+        Ok(Box::new(self.staged(file, path, buffer, false)))
     }
 
     fn publish(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError> {
-        let (from, to) = (from.under(&self.root), to.under(&self.root));
-        self.make_parent(&to)?;
-        if from.is_dir() {
-            self.sync_folder(&from)?;
-        }
-        fs::rename(&from, &to).map_err(|e| write_error("publish", &to, e))?;
-        for folder in [to.parent(), from.parent()].into_iter().flatten() {
-            self.sync_folder(folder)?;
-        }
-        Ok(())
+        self.move_durably(&from.under(&self.root), &to.under(&self.root))
     }
 
     fn publish_small(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError> {
-        if !self.syncs_at_once() {
-            return self.publish(from, to);
-        }
-        let (from, to) = (from.under(&self.root), to.under(&self.root));
-        Self::make_parent_quickly(&to)?;
-        fs::rename(&from, &to).map_err(|e| write_error("publish", &to, e))
+        self.move_quickly(&from.under(&self.root), &to.under(&self.root))
+    }
+
+    fn merge(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError> {
+        self.merge_into(&from.under(&self.root), &to.under(&self.root))
     }
 
     fn sync(&self) -> Result<(), OutputError> {
@@ -507,6 +543,39 @@ mod tests {
             out.remove(&path("done")).unwrap();
             assert_eq!(out.read(&path("done/y")).unwrap(), None);
         }
+    }
+
+    #[test]
+    fn a_folder_is_moved_to_where_another_is() {
+        for durable in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let out = LocalOutput::new(dir.path(), durable);
+            let put = |name: &str| out.put(&path(name), name.as_bytes()).unwrap();
+            ["1/a/0/x", "1/a/1/x", "2/a/1/y", "2/a/2/x", "3/a/1/x"].into_iter().for_each(put);
+            for from in ["1/a", "2/a", "3/a"] {
+                out.merge(&path(from), &path("to/b/a")).unwrap();
+                assert!(!out.exists(&path(from)));
+            }
+            let read = |name: &str| out.read(&path(name)).unwrap();
+            let found = ["0/x", "1/x", "1/y", "2/x"].map(|name| read(&format!("to/b/a/{name}")));
+            let wanted = ["1/a/0/x", "3/a/1/x", "2/a/1/y", "2/a/2/x"];
+            assert_eq!(found, wanted.map(|text| Some(text.as_bytes().to_vec())));
+            assert!(out.merge(&path("1/a"), &path("to/b/a")).is_err());
+        }
+    }
+
+    #[test]
+    fn a_small_file_makes_its_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = LocalOutput::new(dir.path(), false);
+        for name in ["a/b/c", "a/b/d"] {
+            let mut file = out.stage_small(&path(name), 1).unwrap();
+            file.write(b"x").unwrap();
+            file.close().unwrap();
+            out.publish_small(&path(name), &path(&format!("z/{name}"))).unwrap();
+            assert_eq!(out.read(&path(&format!("z/{name}"))).unwrap().unwrap(), b"x");
+        }
+        assert!(out.publish_small(&path("a/none"), &path("y/none")).is_err());
     }
 
     #[test]

@@ -310,6 +310,7 @@ fn good_releases_lose_nothing_and_have_nothing_to_notice() {
         ("pape", 73),
         ("parquet", 12),
         ("webdataset", 12),
+        ("folder", 12),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let report = convert(&request(&fixtures().join(name), dir.path())).unwrap();

@@ -165,6 +165,50 @@ pub(super) const WORKS: &[Work] = &[
         ],
     },
     Work {
+        name: "convert-folder",
+        about: "A release of Inter-Edit-Train becomes folders of pictures with a table; `tar x` \
+                unpacks its tars and joins nothing, and both others write each source once.",
+        needs: INTER_EDIT,
+        copies: true,
+        promises_memory: true,
+        contestants: &[
+            Contestant {
+                name: "diptych convert",
+                command: &[
+                    "{diptych}",
+                    "convert",
+                    "{data}",
+                    "--to",
+                    "folder",
+                    "--out",
+                    "{out}",
+                    "--no-sync",
+                    "--jobs",
+                    "{jobs}",
+                ],
+            },
+            Contestant {
+                name: "tar x, zcat",
+                command: &[
+                    "sh",
+                    "-c",
+                    r#"mkdir -p "$2" &&
+                    for tar in "$1"/source_shards/*.tar "$1"/asset_shards/*.tar; do
+                        tar xf "$tar" -C "$2" || exit
+                    done &&
+                    zcat "$1"/metadata/*.jsonl.gz >"$2"/metadata.jsonl"#,
+                    "sh",
+                    "{data}",
+                    "{out}",
+                ],
+            },
+            Contestant {
+                name: "Python, from an index",
+                command: &["{python}", "{peers}/c_interedit_folder.py", "{data}", "{out}"],
+            },
+        ],
+    },
+    Work {
         name: "index-header",
         about: "A release becomes a catalog with the size and type of every picture; the others \
                 list its tars and scan its metadata.",

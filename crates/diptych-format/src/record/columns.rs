@@ -1,9 +1,11 @@
 //! The record as columns: one Arrow schema whatever the data, rows of records as batches in it,
-//! and Parquet files of them.
+//! and Parquet files of them, which can be joined.
 //!
 //! The columns are those of [`fields`], with the pictures' columns before `pictures`. Every column,
 //! every value of a struct and every item of a list may be null, text is plain `Utf8`, and the
 //! items of lists are called `element`, as in Parquet itself: readers agree on nothing else.
+
+mod join;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,14 +15,14 @@ use arrow_json::ReaderBuilder;
 use arrow_json::reader::Decoder;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use diptych_storage::output::OutputError;
+pub use join::TableJoiner;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use serde::Serialize;
 
-use super::{Kind, Record, fields};
+use super::{FileNames, Kind, Record, fields};
 
 /// The column that pictures' columns stand before.
 const PICTURES: &str = "pictures";
@@ -57,6 +59,9 @@ pub enum ColumnsError {
     /// A batch cannot be put into Parquet.
     #[error("rows cannot be put into Parquet")]
     Parquet(#[source] ParquetError),
+    /// A file that is to be joined to others is no file of such rows.
+    #[error("a file of rows that is to be joined {0}")]
+    Part(String),
     /// The file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -152,23 +157,6 @@ pub fn schema(pictures: PictureColumns) -> SchemaRef {
         all.push(Arc::clone(field));
     }
     Arc::new(Schema::new(all))
-}
-
-/// The names of a row's picture files, with `/` between folders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct FileNames<'a> {
-    /// The picture before.
-    #[serde(rename = "source_file_name")]
-    pub source: &'a str,
-    /// Further input pictures, in order.
-    #[serde(rename = "references_file_names")]
-    pub references: &'a [String],
-    /// The picture after.
-    #[serde(rename = "target_file_name")]
-    pub target: Option<&'a str>,
-    /// The mask.
-    #[serde(rename = "mask_file_name")]
-    pub mask: Option<&'a str>,
 }
 
 /// Records of some rows, until they are taken as columns. After an error all that it holds is lost.
@@ -271,7 +259,8 @@ fn properties() -> WriterProperties {
 /// Writes a Parquet file of records and the names of their pictures' files.
 ///
 /// ```
-/// # use diptych_format::record::columns::{ColumnsError, FileNames, TableWriter};
+/// # use diptych_format::record::FileNames;
+/// # use diptych_format::record::columns::{ColumnsError, TableWriter};
 /// # fn main() -> Result<(), ColumnsError> {
 /// let mut table = TableWriter::new(Vec::new())?;
 /// let names = FileNames {

@@ -6,15 +6,19 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::SeekFrom;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
 
-use diptych_format::record::columns::{FileNames, TableWriter};
+use diptych_format::record::FileNames;
+use diptych_format::record::columns::TableWriter;
 use diptych_format::writer::{
-    FinishOutput, Finished, FinishedUnit, Provenance, SplitCount, SplitWord, UnitReader,
+    FinishOutput, Finished, FinishedUnit, Provenance, SplitCount, SplitWord,
 };
 use diptych_format::{FormatError, Notice, Place};
 use diptych_schema::Split;
+use diptych_storage::ReadAt;
 use diptych_storage::output::{OutputError, StagedFile, StagedWrite};
+use diptych_storage::read::Cursor;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -49,11 +53,20 @@ struct Seen {
     pairs: Pairs,
 }
 
+/// A unit's file of rows.
+struct Open {
+    unit: u32,
+    file: Arc<dyn ReadAt>,
+    lines: BufReader<Cursor>,
+    /// Where that stands.
+    at: u64,
+}
+
 /// The rows of the units, in any order.
 #[derive(Default)]
 struct Rows {
     /// A unit's file, and where it stands.
-    open: Option<(u32, Box<dyn UnitReader>, u64)>,
+    open: Option<Open>,
     line: Vec<u8>,
 }
 
@@ -69,17 +82,19 @@ impl Rows {
             let path = format!("the rows of unit {unit}");
             FormatError::Output(OutputError::Write { action: "read", path, source })
         };
-        let (mut file, at) = match self.open.take() {
-            Some((of, file, at)) if of == unit => (file, at),
-            _ => (output.open(unit, ROWS)?, 0),
+        let file = match self.open.take() {
+            Some(open) if (open.unit, open.at) == (unit, offset) => Ok(open),
+            Some(open) if open.unit == unit => Err(open.file),
+            _ => Err(output.open(unit, ROWS)?),
         };
-        if at != offset {
-            file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        }
+        let mut open = file.unwrap_or_else(|file| {
+            let lines = BufReader::new(Cursor::at(Arc::clone(&file), offset));
+            Open { unit, file, lines, at: offset }
+        });
         self.line.clear();
-        file.read_until(b'\n', &mut self.line).map_err(failed)?;
+        open.lines.read_until(b'\n', &mut self.line).map_err(failed)?;
         let next = offset + self.line.len() as u64;
-        self.open = Some((unit, file, next));
+        self.open = Some(Open { at: next, ..open });
         if self.line.is_empty() {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! Names of folders and files: safe on every file system, stable, and the published ones where
 //! they are so already.
 
-use diptych_format::key::key_of;
+use diptych_format::key::{is_device, key_of};
 use sha2::{Digest, Sha256};
 
 /// Longest name that stays as it is, in bytes.
@@ -16,9 +16,6 @@ const ROOT: [&str; 4] = ["splits", "readme.md", "report.json", "rejections.jsonl
 /// How the names of the tables at the root begin.
 const TABLES: &str = "metadata-";
 
-/// Names that Windows keeps for devices, with or without an extension.
-const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
-
 /// Whether a file or folder may have this name on every file system: no separators, no characters
 /// that some file system refuses or rewrites, no name that Windows keeps for itself.
 pub(crate) fn is_safe(name: &str) -> bool {
@@ -28,15 +25,6 @@ pub(crate) fn is_safe(name: &str) -> bool {
         && !name.starts_with(['.', '-'])
         && !name.ends_with('.')
         && !is_device(name)
-}
-
-fn is_device(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
-    let numbered = |word: &str| {
-        let number = stem.strip_prefix(word).map(str::as_bytes);
-        matches!(number, Some([b'0'..=b'9']))
-    };
-    DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
 }
 
 /// The subset folder of a pair: its subset, or its dataset where it has none; with the dataset

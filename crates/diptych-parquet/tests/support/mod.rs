@@ -169,7 +169,7 @@ pub(crate) fn sample(
     let nothing = Picture::unprobed("a.PNG", Address::Inline(Vec::new()));
     let pair = EditPair::new(id.to_owned(), "toy".to_owned(), nothing);
     let key = diptych_format::key::key_of(id);
-    Sample { pair, key, source, references, target, mask, change: None }
+    Sample { pair, key, source, references, target, mask, change: None, row: 0 }
 }
 
 /// So many bytes that are others for each seed and are compressed by nothing.

@@ -1,8 +1,8 @@
 //! Writes a set of edits that is hard to read back, for readers that are not ours.
 //!
-//! `cargo run -p diptych --example mixed_set -- OUT` makes `OUT/wds`, `OUT/parquet` and
-//! `OUT/pape`, through the engine and the writers, and `OUT/truth.jsonl`, which says what a reader
-//! must find in the first two; the third says itself what is in it. The truth is written first, as JSON by hand, and the pairs
+//! `cargo run -p diptych --example mixed_set -- OUT` makes `OUT/wds`, `OUT/parquet`, `OUT/folder`,
+//! `OUT/folder-lines` and `OUT/pape`, through the engine and the writers, and `OUT/truth.jsonl`,
+//! which says what a reader must find in all but the last; that says itself what is in it. The truth is written first, as JSON by hand, and the pairs
 //! are made from it: what the writer makes of a pair is held against something that shares no code
 //! with it.
 //!
@@ -27,8 +27,13 @@ use diptych::schema::Split;
 use diptych::{Engine, Request, Silent, SourceRequest};
 
 /// What the engine knows here: a release that is no more than code, and the writers on trial.
-const FORMATS: &[&dyn Format] =
-    &[&toy::Toy, diptych_webdataset::FORMAT, diptych_parquet::FORMAT, diptych_pape::FORMAT];
+const FORMATS: &[&dyn Format] = &[
+    &toy::Toy,
+    diptych_folder::FORMAT,
+    diptych_pape::FORMAT,
+    diptych_parquet::FORMAT,
+    diptych_webdataset::FORMAT,
+];
 
 /// About seven plain pairs, or four of the others: several shards a split.
 const SHARD_BYTES: u64 = 28_000;
@@ -41,10 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // About two pairs with all that a pair can have: several row groups a file.
     let small_groups = Assignment::parse("parquet.row-group=15KB")?;
+    let lines = Assignment::parse("folder.metadata=jsonl")?;
     for (format, folder, options) in [
         ("webdataset", "wds", vec![]),
         ("parquet", "parquet", vec![small_groups]),
         ("pape", "pape", vec![]),
+        ("folder", "folder", vec![]),
+        ("folder", "folder-lines", vec![lines]),
     ] {
         let source = SourceRequest { path: release.clone(), from: Some("toy".to_owned()) };
         let request = Request {

@@ -167,6 +167,7 @@ fn a_record_that_is_no_text_yet_is_the_same_row() {
         target: Some(picture("t")),
         mask: None,
         change: None,
+        row: 0,
     };
     let (record, lost) = Record::new(&sample, false);
     assert_eq!(lost, 1);
@@ -360,4 +361,39 @@ fn files_are_staged_and_a_full_disk_is_told_as_such() {
     };
     let error = full().unwrap_err();
     assert!(matches!(error, crate::FormatError::Output(_)), "{error:?}");
+}
+
+#[test]
+fn joined_files_have_the_rows_of_all() {
+    let records: Vec<_> = RECORDS.lines().collect();
+    let parts = [vec![records[0]; 3], vec![], vec![records[1], records[0]], vec![records[0]; 600]];
+    let files: Vec<_> = parts.iter().map(|part| write(part, &NAMES).unwrap()).collect();
+    let mut joined = TableJoiner::new(Vec::new()).unwrap();
+    files.iter().for_each(|file| joined.append(Arc::new(file.clone())).unwrap());
+    let (file, rows) = joined.close().unwrap();
+    assert_eq!(rows, 605);
+    assert_eq!(read(file.clone()), read(write(&parts.concat(), &NAMES).unwrap()));
+    // Of what each part says of its columns nothing is lost.
+    let groups = |file: &Vec<u8>| {
+        let input = bytes::Bytes::from(file.clone());
+        let metadata = parquet::file::metadata::ParquetMetaDataReader::new();
+        let metadata = metadata.parse_and_finish(&input).unwrap();
+        let told = |group: &parquet::file::metadata::RowGroupMetaData| {
+            let columns = group.columns().iter();
+            columns.map(|of| (of.statistics().cloned(), of.num_values())).collect::<Vec<_>>()
+        };
+        metadata.row_groups().iter().map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(&file), files.iter().flat_map(groups).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_no_file_of_such_rows_is_not_joined() {
+    let mut joined = TableJoiner::new(Vec::new()).unwrap();
+    let error = joined.append(Arc::new(b"PAR1 no rows PAR1".to_vec())).unwrap_err();
+    assert!(matches!(error, ColumnsError::Part(_)), "{error:?}");
+    let other = Arc::new(Schema::new(vec![Field::new("a", DataType::Utf8, true)]));
+    let writer = ArrowWriter::try_new(Vec::new(), other, None).unwrap();
+    let error = joined.append(Arc::new(writer.into_inner().unwrap())).unwrap_err();
+    assert_eq!(error.to_string(), "a file of rows that is to be joined has other columns");
 }

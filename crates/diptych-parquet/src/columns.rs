@@ -38,6 +38,8 @@ pub(crate) struct Columns {
     pub(crate) pictures: Vec<PictureField>,
     /// The leaf columns that rows are read from.
     pub(crate) others: Vec<usize>,
+    /// Those that are not read: their types have no form in JSON.
+    pub(crate) unread: Vec<String>,
     /// All of them, and what they hold.
     pub(crate) shapes: Shapes,
     /// Where it is a file of our own: what its columns are in the record, by their names, where
@@ -54,8 +56,13 @@ struct Mark {
 impl Columns {
     /// Those of a file. What is binary by itself is pictures where `takes` knows its name.
     pub(crate) fn of(table: &Table, limits: &Limits, takes: &dyn Fn(&str) -> bool) -> Self {
-        let mut columns =
-            Self { pictures: Vec::new(), others: Vec::new(), shapes: Shapes::new(), ours: None };
+        let mut columns = Self {
+            pictures: Vec::new(),
+            others: Vec::new(),
+            unread: Vec::new(),
+            shapes: Shapes::new(),
+            ours: None,
+        };
         let mut leaf = 0;
         for field in table.fields() {
             let (name, of) = (field.name(), field.data_type());
@@ -67,6 +74,8 @@ impl Columns {
                 (leaf..leaf + count).filter(|of| found.as_ref().is_none_or(|p| p.leaf != *of));
             if json::is_known(of) {
                 columns.others.extend(others);
+            } else if found.is_none() {
+                columns.unread.push(name.clone());
             }
             let shape = if found.is_some() { Shape::Picture } else { shape(of) };
             columns.shapes.insert(name.clone(), shape);

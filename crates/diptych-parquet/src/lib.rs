@@ -87,7 +87,10 @@ const ABOUT: About = About {
             used: Used::Writing,
         },
     ],
-    losses: &[],
+    losses: &[
+        "of foreign rows columns of types that JSON does not have, such as dates",
+        "of foreign rows pictures that no column is made of",
+    ],
     alters: Alteration::OF_RECORDS,
     fills: FILLS,
     // Whose masks they are is not known of all that is in one.

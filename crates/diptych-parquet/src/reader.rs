@@ -115,7 +115,8 @@ impl FileReader {
     /// Tells what is read of a file; or that nothing is, with the edit that it costs, if it does.
     fn begin(&self, path: &str, table: Table) -> Result<Begun, Option<Edit>> {
         let takes = |name: &str| self.map.as_ref().is_some_and(|map| map.takes_picture(name));
-        let Columns { pictures, others, ours, .. } = Columns::of(&table, &self.limits, &takes);
+        let Columns { pictures, others, unread, ours, .. } =
+            Columns::of(&table, &self.limits, &takes);
         let (taken, passed_over): (Vec<_>, Vec<_>) = match (&self.map, &ours) {
             (Some(map), _) => {
                 pictures.into_iter().partition(|field| map.takes_picture(&field.name))
@@ -139,6 +140,11 @@ impl FileReader {
             let detail = "its rows have no pictures that are meant, and were not read".to_owned();
             self.notice("no_pictures", path, detail);
             return Err(None);
+        }
+        if !unread.is_empty() {
+            let names = printable(unread.join(", ").as_bytes());
+            let detail = format!("the types of the columns {names} have no form in JSON");
+            self.notice("unread_columns", path, detail);
         }
         if !passed_over.is_empty() {
             let names: Vec<_> = passed_over.iter().map(|field| field.name.as_str()).collect();

@@ -1,8 +1,10 @@
 //! Writing: files are staged whole, then published by a rename.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::path::RelPath;
 use crate::read::ReadAt;
@@ -158,13 +160,17 @@ pub trait WriteTree: Send + Sync {
 pub struct LocalOutput {
     root: PathBuf,
     durable: bool,
+    /// Whether files may share blocks with those that they are copies of: until it is seen that the
+    /// file system does not do that.
+    shares: Arc<AtomicBool>,
 }
 
 impl LocalOutput {
     /// Writes below `root`. A durable tree waits for the disk before a file or a move counts.
     #[must_use]
     pub fn new(root: &Path, durable: bool) -> Self {
-        Self { root: root.to_path_buf(), durable }
+        let shares = Arc::new(AtomicBool::new(true));
+        Self { root: root.to_path_buf(), durable, shares }
     }
 
     /// The folder.
@@ -195,6 +201,7 @@ impl LocalOutput {
             flushed: 0,
             durable: self.durable && sync,
             reserved: false,
+            shares: Arc::clone(&self.shares),
         }
     }
 
@@ -354,9 +361,34 @@ struct LocalStaged {
     durable: bool,
     /// Whether the file was made longer than what is written.
     reserved: bool,
+    /// Whether it may share blocks with another.
+    shares: Arc<AtomicBool>,
 }
 
 impl LocalStaged {
+    /// Has the file, in which nothing is yet, share the blocks of all of `from`. Says whether it
+    /// does.
+    fn share(&mut self, from: &dyn ReadAt) -> Result<bool, OutputError> {
+        if self.reserved || !self.shares.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        match from.share_with(&self.file) {
+            Ok(true) => {
+                let end = self.file.seek(SeekFrom::End(0));
+                self.flushed = end.map_err(|e| write_error("copy to", &self.path, e))?;
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            // Whatever is wrong with it, reading tells it.
+            Err(error) => {
+                if error.kind() == io::ErrorKind::Unsupported {
+                    self.shares.store(false, Ordering::Relaxed);
+                }
+                Ok(false)
+            }
+        }
+    }
+
     fn flush(&mut self) -> Result<(), OutputError> {
         let written = self.file.write_all(&self.buffer);
         written.map_err(|e| write_error("write", &self.path, e))?;
@@ -407,6 +439,10 @@ impl StagedFile for LocalStaged {
         mut offset: u64,
         mut length: u64,
     ) -> Result<(), OutputError> {
+        let is_whole = self.position() == 0 && offset == 0 && length == from.len();
+        if is_whole && self.share(from)? {
+            return Ok(());
+        }
         while length > 0 {
             let room = self.room()?;
             let part = usize::try_from(length).map_or(room, |length| length.min(room));
@@ -576,6 +612,33 @@ mod tests {
             assert_eq!(out.read(&path(&format!("z/{name}"))).unwrap().unwrap(), b"x");
         }
         assert!(out.publish_small(&path("a/none"), &path("y/none")).is_err());
+    }
+
+    /// Where the file system can, blocks are shared; what is in the files is the same everywhere.
+    #[test]
+    fn a_whole_file_is_copied_whether_its_blocks_are_shared_or_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let data: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+        let file = local(dir.path(), "in", &data);
+        let out = LocalOutput::new(&dir.path().join("out"), false);
+        for small in [false, true] {
+            let mut staged = match small {
+                true => out.stage_small(&path("y"), 7).unwrap(),
+                false => out.stage(&path("y")).unwrap(),
+            };
+            staged.copy_range(&file, 0, 800_000).unwrap();
+            assert_eq!(staged.position(), 800_000);
+            staged.write(b"behind").unwrap();
+            staged.copy_range(&file, 0, 800_000).unwrap();
+            assert_eq!(staged.close().unwrap(), 1_600_006);
+            let whole = [data.as_slice(), b"behind", &data].concat();
+            assert_eq!(out.read(&path("y")).unwrap().unwrap(), whole);
+        }
+        // What was appended after it was opened is not copied.
+        fs::write(dir.path().join("in"), [data.as_slice(), b"more"].concat()).unwrap();
+        let mut staged = out.stage(&path("z")).unwrap();
+        staged.copy_range(&file, 0, 800_000).unwrap();
+        assert_eq!(staged.close().unwrap(), 800_000);
     }
 
     #[test]

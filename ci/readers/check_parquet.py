@@ -1,11 +1,11 @@
 """Checks that a Parquet output is complete in the libraries that people load it with.
 
-usage: check_parquet.py OUT TRUTH [--need datasets,polars,duckdb]
+usage: check_parquet.py OUT TRUTH [--need datasets,polars,duckdb,torch]
 
 The truth is what the example `mixed_set` writes, or what `as_written.py` makes of the same pairs as
 WebDataset. Every record is compared field by field,
 in value and type, and every picture in bytes and in pixels: with pyarrow, with `datasets` from its
-cache and streaming, with polars and with DuckDB, as far as they are installed. The files' own
+cache and streaming, by torch's loader, with polars and with DuckDB, as far as they are installed. The files' own
 structure is looked at too: a picture is a page by itself, as it was in the release. Ends with 1 at
 any difference.
 """
@@ -25,6 +25,7 @@ import pyarrow.parquet
 from check_webdataset import KEYS, Pair, Truth, read_truth, wrong_bytes
 from compare import (
     Findings, differences, library, load, open_image, quiet_datasets, same_pixels, sha256, undecoded,
+    with_workers,
 )
 
 # The columns of pictures, which stand before `pictures`.
@@ -205,6 +206,16 @@ def check_datasets(check: Check, datasets: ModuleType) -> None:
                 aside.rename(lost)
 
 
+def check_loader(check: Check, torch: ModuleType, datasets: ModuleType) -> None:
+    """Torch's loader, its processes reading what `datasets` has in its cache."""
+    loaded = load(datasets, str(check.folder), False)
+
+    def rows(split: str) -> Any:
+        return with_workers(torch, undecoded(datasets, loaded[split]))
+
+    check.whole(f"torch {torch.__version__}, 2 workers", rows, see_bytes)
+
+
 def check_pyarrow(check: Check) -> None:
     """pyarrow, file by file, and a row in the middle by its row group."""
     def rows(split: str) -> Iterator[Row]:
@@ -259,6 +270,8 @@ def main() -> None:
         check_pyarrow(check)
         if datasets := quiet_datasets(needed):
             check_datasets(check, datasets)
+            if torch := library("torch", needed):
+                check_loader(check, torch, datasets)
         if polars := library("polars", needed):
             check_polars(check, polars)
         if duckdb := library("duckdb", needed):

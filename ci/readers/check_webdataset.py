@@ -25,7 +25,7 @@ from typing import Any
 
 from compare import (
     Findings, differences, library, load, open_image, open_wids, quiet_datasets, same_pixels,
-    sha256, undecoded, undotted,
+    sha256, undecoded, undotted, with_workers,
 )
 from PIL import Image
 
@@ -332,16 +332,13 @@ def check_wids(check: Check, wids: ModuleType) -> None:
 
 def check_loader(check: Check, torch: ModuleType, webdataset: ModuleType, wids: ModuleType) -> None:
     """Torch's own loader with two processes: each pair once, whatever reads the shards."""
-    def loaded(dataset: Any) -> Any:
-        return torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2)
-
     def with_webdataset(split: str) -> list[Sample]:
         shards = [str(shard) for shard in check.shards(split)]
         dataset = webdataset.WebDataset(shards, shardshuffle=False).decode("pil")
-        return in_order(check.truth[split], loaded(dataset))
+        return in_order(check.truth[split], with_workers(torch, dataset))
 
     def with_wids(split: str) -> Iterator[Sample]:
-        return map(undotted, loaded(open_wids(wids, check.folder / f"wids-{split}.json")))
+        return map(undotted, with_workers(torch, open_wids(wids, check.folder / f"wids-{split}.json")))
 
     where = f"torch {torch.__version__}, 2 workers"
     check.whole(f"{where}, webdataset", with_webdataset, check.see_rgb)
@@ -369,13 +366,12 @@ def main() -> None:
             check_one_split(check, datasets)
             where = f"datasets {datasets.__version__}, cached"
             check_missing_shards(check, where, remove, lambda copy, _: load(datasets, str(copy), False))
-        # Before `wids`, which is given an empty torch where there is none.
-        torch = library("torch", needed)
         webdataset, wids = library("webdataset", needed), library("wids", needed)
         if webdataset:
             check_webdataset(check, webdataset)
         if wids:
             check_wids(check, wids)
+        torch = library("torch", needed)
         if torch and webdataset and wids:
             check_loader(check, torch, webdataset, wids)
         findings.end()

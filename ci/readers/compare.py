@@ -77,19 +77,37 @@ def same_pixels(want: Image.Image, got: Image.Image) -> bool:
     return (want.mode, want.size, want.tobytes()) == (got.mode, got.size, got.tobytes())
 
 
+class Generic:
+    """A class that others are made from, with types or without."""
+
+    def __class_getitem__(cls, _: Any) -> type:
+        return cls
+
+
+def wids_without_torch() -> ModuleType:
+    """`wids` where there is no torch: it derives its classes from two of torch's, and asks torch for
+    nothing more as long as one machine reads. Modules of torch's names are there while it is
+    imported, and not when others look whether there is a torch."""
+    names = ("torch", "torch.distributed", "torch.utils", "torch.utils.data")
+    modules = {name: ModuleType(name) for name in names}
+    modules["torch"].distributed = modules["torch.distributed"]
+    modules["torch.utils.data"].Dataset = modules["torch.utils.data"].Sampler = Generic
+    sys.modules.update(modules)
+    wids = importlib.import_module("wids")
+    for name in names:
+        del sys.modules[name]
+    return wids
+
+
 def library(name: str, needed: set[str]) -> ModuleType | None:
     """A library by its name; None where it is not installed and is not needed."""
-    if name == "wids" and importlib.util.find_spec("torch") is None:
-        # It imports this module of torch for samplers of several machines only. A program that has
-        # no torch reads with all the rest of it as long as there is something of that name.
-        sys.modules["torch.distributed"] = ModuleType("torch.distributed")
-        sys.modules["torch"] = ModuleType("torch")
-        sys.modules["torch"].distributed = sys.modules["torch.distributed"]
     if importlib.util.find_spec(name) is None:
         if name in needed:
             sys.exit(f"{name} is not installed")
         print(f"{name}: not installed, left out")
         return None
+    if name == "wids" and importlib.util.find_spec("torch") is None:
+        return wids_without_torch()
     return importlib.import_module(name)
 
 
@@ -121,6 +139,17 @@ def undecoded(datasets: ModuleType, split: Any) -> Any:
         elif isinstance(feature, list) and isinstance(feature[0], datasets.Image):  # Before 4.
             split = split.cast_column(name, [datasets.Image(decode=False)])
     return split
+
+
+def as_it_is(sample: Any) -> Any:
+    """A sample, not made into tensors."""
+    return sample
+
+
+def with_workers(torch: ModuleType, dataset: Any) -> Any:
+    """The samples of a dataset by torch's loader, in order, read by two processes."""
+    loader = torch.utils.data.DataLoader
+    return loader(dataset, batch_size=None, num_workers=2, collate_fn=as_it_is)
 
 
 def open_wids(wids: ModuleType, index: Path, **options: Any) -> Any:

@@ -22,6 +22,9 @@ pub(crate) mod noise;
 mod outputs;
 mod pape;
 mod pape_bad;
+mod parquet;
+mod parquet_bad;
+mod picture_table;
 mod readme;
 mod row;
 mod run_length;
@@ -47,12 +50,14 @@ const OWNED: &[&str] = &[
     "imgedit-recap/",
     "inter-edit-train/",
     "pape/",
+    "parquet/",
     "webdataset/",
     "bad/folder/",
     "bad/imgedit/",
     "bad/imgedit-bench/",
     "bad/inter-edit-train/",
     "bad/pape/",
+    "bad/parquet/",
     "bad/webdataset/",
 ];
 
@@ -77,6 +82,7 @@ fn make() -> anyhow::Result<Tree> {
         ("imgedit", imgedit_bad::cases()?),
         ("imgedit-bench", imgedit_bench::cases()?),
         ("pape", pape_bad::cases()?),
+        ("parquet", parquet_bad::cases()?),
         ("webdataset", webdataset_bad::cases()?),
         ("folder", folder_bad::cases()?),
     ];
@@ -88,6 +94,7 @@ fn make() -> anyhow::Result<Tree> {
     put(&mut tree, "imgedit-recap", imgedit::recaptions()?);
     put(&mut tree, "imgedit-bench", imgedit_bench::release()?);
     put(&mut tree, "pape", pape::release()?);
+    put(&mut tree, "parquet", parquet::release()?);
     put(&mut tree, "webdataset", webdataset::release()?);
     put(&mut tree, "folder", folder::release()?);
     for (format, cases) in bad {

@@ -46,12 +46,14 @@ pub(crate) enum Command {
 /// Says what a release is: which format, how complete, and what is in it.
 ///
 /// The whole release is read, but for its pictures, and nothing is written. How complete it is
-/// shows against what it says of itself and against what its authors published.
+/// shows against what it says of itself and against what its authors published. Of a catalog it
+/// says what is in it.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   diptych inspect Inter-Edit-Train
-  diptych inspect Inter-Edit-Train --json | jq '.releases[0].parts'")]
+  diptych inspect Inter-Edit-Train --json | jq '.releases[0].parts'
+  diptych inspect catalog")]
 pub(crate) struct Inspect {
     #[command(flatten)]
     pub(crate) sources: Sources,
@@ -64,16 +66,22 @@ pub(crate) struct Inspect {
 
 /// Converts releases into an output: index, plan, run and finish in one.
 ///
-/// An output that was begun with the same request and interrupted is gone on with.
+/// An output that was begun with the same request and interrupted is gone on with. A catalog that
+/// `diptych index` made stands for the releases that it was made of: their text is not read again,
+/// and the output is the same.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   diptych convert Inter-Edit-Train --to webdataset --out shards
   diptych convert Inter-Edit-Train --to webdataset --out shards --shard-size 500MB --jobs 8
-  diptych convert Inter-Edit-Train --to webdataset --out shards --dry-run --json")]
+  diptych convert Inter-Edit-Train --to webdataset --out shards --dry-run --json
+  diptych convert catalog PAPE --to parquet --out mixed --root imgedit=/data/ImgEdit")]
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) request: RequestArgs,
+    /// Where a release of a catalog lies now, if not where it was indexed.
+    #[arg(long, value_name = "LABEL=DIR", value_parser = root)]
+    pub(crate) root: Vec<(String, PathBuf)>,
     /// Shows what would be written, and writes nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -137,7 +145,7 @@ pub(crate) enum MaskFrom {
 /// Which releases are read, and how.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Sources {
-    /// Folders of releases, as they were downloaded.
+    /// Folders of releases, as they were downloaded, and of catalogs (`diptych index`).
     #[arg(required = true, value_name = "SRC", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
     /// The format of the releases, where it is not to be told from their files.
@@ -178,10 +186,14 @@ pub(crate) struct Json {
 }
 
 /// Writes a catalog: one row a pair, its pictures as addresses into the release.
+///
+/// `convert`, `plan`, `inspect` and `index` take it in place of the releases. Of several catalogs
+/// one is made.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   diptych index Inter-Edit-Train --out catalog
+  diptych convert catalog --to webdataset --out shards
   duckdb -c \"select edit_type, count(*) from 'catalog/pairs-*.parquet' group by 1\"")]
 pub(crate) struct Index {
     #[command(flatten)]
@@ -202,7 +214,10 @@ Example, on several machines that share a disk:
   diptych plan Inter-Edit-Train --to webdataset --out shards
   diptych run --out shards --units 0-99      # here
   diptych run --out shards --units 100-199   # there
-  diptych finish --out shards")]
+  diptych finish --out shards
+
+From a catalog, which needs no release to be planned:
+  diptych plan catalog --to webdataset --out shards")]
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) request: RequestArgs,

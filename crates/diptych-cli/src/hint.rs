@@ -45,8 +45,23 @@ fn of_engine(error: &EngineError) -> Option<String> {
             format!("`diptych run --out {path} --units {first}-{last}` writes them")
         }
         EngineError::Changed { .. } => {
-            "remove the output folder and convert anew, or bring the release back to what it was"
+            "bring the release back to what it was, or remove what was made of it, catalog and \
+             output, and begin anew"
                 .to_owned()
+        }
+        EngineError::Gone { label, .. } => {
+            format!("`--root {label}=DIR` of `convert` and `run` says where it lies now")
+        }
+        EngineError::DamagedCatalog { .. } => "index the release anew".to_owned(),
+        EngineError::OtherVersion { .. } => {
+            "index the release anew with this program, or use the program that made it".to_owned()
+        }
+        EngineError::Decided { .. } => {
+            "leave it out, or give the release in place of the catalog, or index it anew with it"
+                .to_owned()
+        }
+        EngineError::LimitedCatalog { limit, .. } => {
+            format!("give --limit {limit} or less, or index the release without a limit")
         }
         EngineError::NoFormat { .. } => "`diptych formats` lists them".to_owned(),
         EngineError::Option(_) | EngineError::StrayOption { .. } => {

@@ -60,6 +60,49 @@ fn the_exit_code_says_how_it_ended() {
 }
 
 #[test]
+fn a_catalog_is_taken_for_its_releases() {
+    let (dir, out) = place();
+    let catalog = dir.path().join("catalog");
+    let index = run([
+        "index".as_ref(),
+        good_release().as_os_str(),
+        "--no-sync".as_ref(),
+        "--out".as_ref(),
+        catalog.as_os_str(),
+    ]);
+    assert_eq!(index.code, Some(0), "{index:?}");
+    let with = |more: &[&str]| {
+        let mut command = convert(&catalog, &out);
+        ran(command.args(more))
+    };
+    let refused = [
+        ("--from pape", "--from", 2),
+        ("--probe none", "--probe none", 2),
+        ("--root pape=/nowhere", "no source is called pape: there are inter-edit-train", 2),
+        ("--root inter-edit-train=/nowhere", "inter-edit-train is not where its catalog says", 1),
+    ];
+    for (words, said, code) in refused {
+        let ran = with(&words.split(' ').collect::<Vec<_>>());
+        assert_eq!((ran.code, out.exists()), (Some(code), false), "{words}: {ran:?}");
+        assert!(ran.stderr.contains(said), "{words}: {ran:?}");
+        assert_eq!(ran.stderr.contains("hint: "), !said.starts_with("no source"), "{ran:?}");
+    }
+    let moved = dir.path().join("moved");
+    copy(&good_release(), &moved);
+    let root = format!("inter-edit-train={}", moved.display());
+    let done = with(&["--root", &root]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let direct = dir.path().join("direct");
+    assert_eq!(ran(&mut convert(&good_release(), &direct)).code, Some(0));
+    assert_same(&tree(&out), &tree(&direct));
+
+    let inspected = run(["inspect".as_ref(), catalog.as_os_str()]);
+    assert_eq!(inspected.code, Some(0), "{inspected:?}");
+    let line = format!("{}: a catalog of ", catalog.display());
+    assert!(inspected.stdout.contains(&line), "{inspected:?}");
+}
+
+#[test]
 fn talk_goes_to_standard_error_and_data_to_standard_output() {
     let (_dir, out) = place();
     let talk = |line_: &str| {

@@ -8,21 +8,23 @@
 //! rejections-00000.jsonl  a line a rejection, where the partition has any
 //! ```
 
+mod files;
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    ListBuilder, StringBuilder, StructBuilder, UInt32Builder, UInt64Builder,
-};
-use arrow_array::{Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
-use diptych_format::Notice;
+use arrow_array::RecordBatch;
+use diptych_format::{Notice, Rejection};
 use diptych_schema::arrow::{catalog_schema, decode, encode};
-use diptych_schema::{Address, EditPair};
+use diptych_schema::{Address, EditPair, SCHEMA_VERSION};
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, StagedFile, StagedWrite, WriteTree};
+use diptych_storage::parquet::{check_columns, guarded};
+use diptych_storage::text::printable;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
@@ -35,6 +37,9 @@ use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::SourceTerms;
 use crate::work::damaged;
+pub(crate) use files::write_files;
+pub use files::{CatalogFile, Piece};
+use files::{FILES, read_files};
 
 /// The version of the catalog's shape.
 pub const CATALOG_VERSION: u32 = 1;
@@ -100,24 +105,31 @@ pub struct Partition {
     pub books: Books,
 }
 
-/// A file of the file table; its number is its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CatalogFile {
-    /// Label of the source that it belongs to.
-    pub source: String,
-    /// The pieces that are read as one, in order.
-    pub pieces: Vec<Piece>,
+/// What a head says of its own shape.
+#[derive(Deserialize)]
+struct Versions {
+    catalog_version: u32,
+    schema_version: u32,
 }
 
-/// A piece of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// Path from the source's root.
-    pub path: RelPath,
-    /// Length in bytes.
-    pub length: u64,
-    /// Time of the last change, in nanoseconds since 1970; 0 where not known.
-    pub modified: u64,
+impl Versions {
+    fn check(&self, path: &str) -> Result<(), EngineError> {
+        let all = [
+            ("catalog", self.catalog_version, CATALOG_VERSION),
+            ("schema", self.schema_version, SCHEMA_VERSION),
+        ];
+        match all.into_iter().find(|(_, found, reads)| found != reads) {
+            None => Ok(()),
+            Some((of, found, reads)) => {
+                Err(EngineError::OtherVersion { path: path.to_owned(), of, found, reads })
+            }
+        }
+    }
+}
+
+/// Calls the `parquet` crate, which panics at some files that are damaged.
+fn caught<T>(call: impl FnOnce() -> Result<T, DamagedBy>) -> Result<T, DamagedBy> {
+    guarded(|| Ok::<_, Infallible>(call())).map_err(DamagedBy::Content)?
 }
 
 /// Name of a partition's pairs.
@@ -132,9 +144,6 @@ pub fn rejections_file(partition: usize) -> String {
     format!("rejections-{partition:05}.jsonl")
 }
 
-/// Name of the file table.
-const FILES: &str = "files.parquet";
-
 /// A catalog that is whole.
 #[derive(Debug, Clone)]
 pub struct Catalog {
@@ -147,7 +156,8 @@ impl Catalog {
     /// Opens the catalog in `root`; `None` where there is none.
     ///
     /// # Errors
-    /// [`EngineError::Damaged`].
+    /// [`EngineError::OtherVersion`] where it is of a shape that this program does not read,
+    /// [`EngineError::Damaged`] where its parts do not agree with each other.
     pub fn open(root: &Path) -> Result<Option<Self>, EngineError> {
         let path = root.join(HEAD);
         let name = path.display().to_string();
@@ -156,17 +166,62 @@ impl Catalog {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(damaged(&name, error)),
         };
+        // What a head of another version holds besides is not known.
+        let versions: Versions = serde_json::from_slice(&bytes).map_err(|e| damaged(&name, e))?;
+        versions.check(&name)?;
         let head: Head = serde_json::from_slice(&bytes).map_err(|e| damaged(&name, e))?;
-        if head.catalog_version != CATALOG_VERSION {
-            let what = format!(
-                "catalog version {}, this program reads {CATALOG_VERSION}",
-                head.catalog_version
-            );
-            return Err(damaged(&name, DamagedBy::Content(what)));
-        }
         let files = root.join(FILES);
-        let files = read_files(&files).map_err(|e| damaged(&files.display().to_string(), e))?;
-        Ok(Some(Self { root: root.to_path_buf(), head, files: files.into() }))
+        let files =
+            caught(|| read_files(&files)).map_err(|e| damaged(&files.display().to_string(), e))?;
+        let catalog = Self { root: root.to_path_buf(), head, files: files.into() };
+        catalog.check().map_err(|what| damaged(&name, DamagedBy::Content(what)))?;
+        Ok(Some(catalog))
+    }
+
+    /// Whether `root` is the folder of a catalog, whole or not. A release may have a file of the
+    /// same name.
+    pub(crate) fn is_at(root: &Path) -> bool {
+        let says_so = || {
+            let head = std::fs::read(root.join(HEAD));
+            head.is_ok_and(|head| {
+                // A list can be taken for a struct as well.
+                head.trim_ascii_start().starts_with(b"{")
+                    && serde_json::from_slice::<Versions>(&head).is_ok()
+            })
+        };
+        root.join(HEAD).is_file() && (root.join(FILES).is_file() || says_so())
+    }
+
+    /// Holds its parts against each other.
+    fn check(&self) -> Result<(), String> {
+        let Head { sources, partitions, .. } = &self.head;
+        let labels: BTreeSet<_> = sources.iter().map(|source| &source.terms.label).collect();
+        if labels.len() != sources.len() {
+            return Err("several of its sources have one label".to_owned());
+        }
+        let files = self.files.iter().map(|file| &file.source);
+        let named = partitions.iter().map(|partition| &partition.source).chain(files);
+        for label in named {
+            if !labels.contains(label) {
+                let label = printable(label.as_bytes());
+                return Err(format!("it has no source {label}, which parts of it are of"));
+            }
+        }
+        for Partition { name, pairs, books, .. } in partitions {
+            let total = books.total();
+            if total.read.checked_sub(total.rejections()) != Some(*pairs) {
+                let name = printable(name.as_bytes());
+                return Err(format!("the books of {name} do not agree with its pairs"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it holds no more than the first pairs of its releases: how many were asked for.
+    pub(crate) fn limited_to(&self) -> Option<u64> {
+        let pairs: u64 = self.head.partitions.iter().map(|partition| partition.pairs).sum();
+        // Where there are fewer than were asked for, there are no more.
+        self.head.limit.filter(|limit| pairs >= *limit)
     }
 
     /// The label of the source that a partition is of.
@@ -196,7 +251,10 @@ impl Catalog {
         let name = path.display().to_string();
         let open = || -> Result<ParquetRecordBatchReader, DamagedBy> {
             let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-            let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path)?)?;
+            let file = File::open(&path)?;
+            let length = file.metadata()?.len();
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
+            check_columns(reader.metadata(), length).map_err(DamagedBy::Content)?;
             let batch = batch_size(reader.metadata());
             Ok(reader
                 .with_batch_size(batch)
@@ -204,8 +262,29 @@ impl Catalog {
                 .with_limit(size(count))
                 .build()?)
         };
-        let batches = open().map_err(|e| damaged(&name, e))?;
+        let batches = caught(open).map_err(|e| damaged(&name, e))?;
         Ok(Pairs { name, batches, held: Vec::new().into_iter() })
+    }
+
+    /// The rejections of a partition, in order.
+    ///
+    /// # Errors
+    /// [`EngineError::Damaged`].
+    pub fn rejections(
+        &self,
+        partition: usize,
+    ) -> Result<impl Iterator<Item = Result<Rejection, EngineError>>, EngineError> {
+        let path = self.root.join(rejections_file(partition));
+        let name = path.display().to_string();
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(damaged(&name, error)),
+        };
+        let lines = file.into_iter().flat_map(|file| {
+            serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter()
+        });
+        Ok(lines.map(move |line| line.map_err(|error| damaged(&name, error))))
     }
 
     /// Appends the rejections of a partition, a line each, to `to`.
@@ -279,9 +358,10 @@ impl Iterator for Pairs {
             if let Some(pair) = self.held.next() {
                 return Some(Ok(pair));
             }
-            let batch = self.batches.next()?.map_err(DamagedBy::from);
-            match batch.and_then(|batch| Ok(decode(&batch)?)) {
-                Ok(pairs) => self.held = pairs.into_iter(),
+            let batches = &mut self.batches;
+            let next = caught(|| batches.next().map(|batch| Ok(decode(&batch?)?)).transpose());
+            match next {
+                Ok(pairs) => self.held = pairs?.into_iter(),
                 Err(error) => return Some(Err(damaged(&self.name, error))),
             }
         }
@@ -368,97 +448,6 @@ impl PairsWriter {
     }
 }
 
-fn piece_fields() -> Fields {
-    Fields::from(vec![
-        Field::new("path", DataType::Utf8, false),
-        Field::new("length", DataType::UInt64, false),
-        Field::new("modified", DataType::UInt64, false),
-    ])
-}
-
-fn files_schema() -> SchemaRef {
-    let pieces = DataType::List(Arc::new(Field::new_struct("item", piece_fields(), false)));
-    Arc::new(Schema::new(vec![
-        Field::new("file", DataType::UInt32, false),
-        Field::new("source", DataType::Utf8, false),
-        Field::new("pieces", pieces, false),
-    ]))
-}
-
-/// Writes the file table.
-pub(crate) fn write_files(
-    out: &LocalOutput,
-    folder: &str,
-    files: &[CatalogFile],
-) -> Result<(), EngineError> {
-    let path = crate::work::path(&format!("{folder}/{FILES}"))?;
-    let name = path.to_string();
-    let mut numbers = UInt32Builder::new();
-    let mut sources = StringBuilder::new();
-    let item = Field::new_struct("item", piece_fields(), false);
-    let builder = StructBuilder::from_fields(piece_fields(), files.len());
-    let mut pieces = ListBuilder::new(builder).with_field(item);
-    for (number, file) in (0_u32..).zip(files) {
-        numbers.append_value(number);
-        sources.append_value(&file.source);
-        for piece in &file.pieces {
-            let row = pieces.values();
-            if let Some(path) = row.field_builder::<StringBuilder>(0) {
-                path.append_value(piece.path.as_str());
-            }
-            for (field, value) in [(1, piece.length), (2, piece.modified)] {
-                if let Some(builder) = row.field_builder::<UInt64Builder>(field) {
-                    builder.append_value(value);
-                }
-            }
-            row.append(true);
-        }
-        pieces.append(true);
-    }
-    let mut write = |staged| -> Result<StagedWrite, DamagedBy> {
-        let batch = RecordBatch::try_new(
-            files_schema(),
-            vec![Arc::new(numbers.finish()), Arc::new(sources.finish()), Arc::new(pieces.finish())],
-        )?;
-        let mut writer = ArrowWriter::try_new(staged, files_schema(), Some(properties()))?;
-        writer.write(&batch)?;
-        Ok(writer.into_inner()?)
-    };
-    let staged = StagedWrite(out.stage(&path)?);
-    let StagedWrite(staged) = write(staged).map_err(|e| damaged(&name, e))?;
-    staged.close()?;
-    Ok(())
-}
-
-fn read_files(path: &Path) -> Result<Vec<CatalogFile>, DamagedBy> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()?;
-    let mut files = Vec::new();
-    for batch in reader {
-        let batch = batch?;
-        let sources: &StringArray = column(&batch, "source")?;
-        let pieces: &ListArray = column(&batch, "pieces")?;
-        for row in 0..batch.num_rows() {
-            let rows = pieces.value(row);
-            let rows = rows
-                .as_any()
-                .downcast_ref::<StructArray>()
-                .ok_or_else(|| DamagedBy::Content("pieces are no structs".to_owned()))?;
-            let rows = RecordBatch::from(rows);
-            let paths: &StringArray = column(&rows, "path")?;
-            let lengths: &UInt64Array = column(&rows, "length")?;
-            let modified: &UInt64Array = column(&rows, "modified")?;
-            let piece = |i: usize| {
-                let path = RelPath::new(paths.value(i))
-                    .map_err(|e| DamagedBy::Content(format!("a path with {e}")))?;
-                Ok(Piece { path, length: lengths.value(i), modified: modified.value(i) })
-            };
-            let pieces: Result<Vec<_>, DamagedBy> = (0..rows.num_rows()).map(piece).collect();
-            files.push(CatalogFile { source: sources.value(row).to_owned(), pieces: pieces? });
-        }
-    }
-    Ok(files)
-}
-
 /// A column of the type expected.
 pub(crate) fn column<'a, T: 'static>(
     batch: &'a RecordBatch,
@@ -473,26 +462,6 @@ pub(crate) fn column<'a, T: 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_file_table_comes_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let out = LocalOutput::new(dir.path(), false);
-        let piece = |path: &str, length| Piece {
-            path: RelPath::new(path).unwrap(),
-            length,
-            modified: u64::MAX,
-        };
-        let files = vec![
-            CatalogFile { source: "a".to_owned(), pieces: vec![piece("x/中.tar", u64::MAX)] },
-            CatalogFile { source: "b".to_owned(), pieces: Vec::new() },
-            CatalogFile { source: "b".to_owned(), pieces: vec![piece("1", 0), piece("2", 7)] },
-        ];
-        write_files(&out, "c", &files).unwrap();
-        assert_eq!(read_files(&dir.path().join("c").join(FILES)).unwrap(), files);
-        write_files(&out, "d", &[]).unwrap();
-        assert_eq!(read_files(&dir.path().join("d").join(FILES)).unwrap(), []);
-    }
 
     #[test]
     fn large_pairs_are_written_and_read_a_few_at_a_time() {

@@ -266,9 +266,11 @@ mod tests {
             writes: false,
             options: &[],
             losses: &[],
+            alters: &[],
             fills: &[],
             masks: diptych_format::MaskMeaning::None,
             terms: &[],
+            citation: None,
             published: &[],
         }
     }

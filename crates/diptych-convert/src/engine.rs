@@ -5,24 +5,27 @@ use std::path::{Path, PathBuf};
 
 use diptych_format::options::Assignment;
 use diptych_format::writer::MaskNeeds;
-use diptych_format::{About, Format, MaskMeaning, Options, Probe, Used, Writer};
+use diptych_format::{About, Format, MaskMeaning, Options, Used, Writer};
 use diptych_schema::MaskOrigin;
 use diptych_storage::Limits;
 use diptych_storage::output::{LocalOutput, WriteTree, free_space};
 
 use crate::GENERATOR;
-use crate::catalog::{Catalog, HEAD};
+use crate::catalog::{Catalog, CatalogSource, HEAD};
 use crate::error::EngineError;
 use crate::finish::{finish, publish_all};
 use crate::index::{IndexJob, write_catalog};
-use crate::inspect::{Inspection, inspect};
+use crate::input::{
+    Input, OTHER_FILES, all_probed, check_limits, check_options, check_releases, open_inputs,
+};
+use crate::inspect::{Inspection, inspect, inspect_catalog};
 use crate::observe::{Event, Observer};
 use crate::output::{Begun, check_output, finished_but_unclean, lock};
 use crate::plan::{Plan, write_plan};
 use crate::report::{Book, Books, Report};
 use crate::request::{MaskGrid, OriginWord, Request, Terms, changed_parameters};
 use crate::run::{UnitJob, run_units};
-use crate::source::{OpenSource, Sources, format_named, open_sources, values, what_changed};
+use crate::source::{Sources, format_named, values, what_changed};
 use crate::work::{self, CATALOG, PLAN, TERMS, WORK, get_json, put_json};
 
 /// The engine over a list of formats.
@@ -96,10 +99,11 @@ impl Engine {
         if let Some(report) = finished_but_unclean(&request.out, Some(&prepared.terms))? {
             return Ok(Outcome { report });
         }
+        check_releases(request, &prepared.inputs)?;
         let (begun, plan) = begin(request, prepared, observer)?;
         let all: Vec<u32> = (0..unit_count(&plan)).collect();
         let catalog = open_catalog(&begun.out)?;
-        let sources = Sources::new(&catalog, &[])?;
+        let sources = Sources::new(&catalog, &request.roots, request.limits)?;
         let job = UnitJob {
             out: &begun.out,
             catalog: &catalog,
@@ -134,7 +138,7 @@ impl Engine {
         let plan = load_plan(&out)?;
         let writer = self.writer_of(&plan.terms)?;
         let catalog = open_catalog(&out)?;
-        let sources = Sources::new(&catalog, &request.roots)?;
+        let sources = Sources::new(&catalog, &request.roots, request.limits)?;
         let count = unit_count(&plan);
         let (first, last) = request.units.unwrap_or((0, count.saturating_sub(1)));
         if request.units.is_some() && last >= count {
@@ -185,7 +189,9 @@ impl Engine {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<DryRun, EngineError> {
-        check_output(&request.out, &request.sources)?;
+        let prepared = self.prepare(request, observer)?;
+        check_output(&request.out, &places(request, &prepared.inputs))?;
+        check_releases(request, &prepared.inputs)?;
         let scratch = tempfile::tempdir().map_err(|source| {
             let path = std::env::temp_dir().display().to_string();
             let action = "make a folder in";
@@ -198,11 +204,11 @@ impl Engine {
         let free = free_space(&request.out);
         let request =
             Request { durable: false, out: scratch.path().to_path_buf(), ..request.clone() };
-        let (_, plan) = begin(&request, self.prepare(&request, observer)?, observer)?;
+        let (_, plan) = begin(&request, prepared, observer)?;
         Ok(DryRun { plan, free })
     }
 
-    /// Writes a catalog of the releases. What the request says of an output's format and files
+    /// Writes a catalog of the releases, or joins catalogs of some. What the request says of an output's format and files
     /// is not looked at.
     ///
     /// # Errors
@@ -212,21 +218,22 @@ impl Engine {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<Indexed, EngineError> {
-        let sources = self.open(request, observer)?;
-        check_options(&request.options, &sources, None)?;
+        let inputs = self.open(request, observer)?;
+        check_options(request, &inputs, None)?;
+        check_limits(request, &inputs)?;
         let out = LocalOutput::new(&request.out, request.durable);
-        if let Some(catalog) = unclean_catalog(&out, request, &sources)? {
+        if let Some(catalog) = unclean_catalog(&out, request, &inputs)? {
             out.remove(&work::path(WORK)?)?;
             return Ok(Indexed::of(&catalog));
         }
-        check_output(&request.out, &request.sources)?;
+        check_output(&request.out, &places(request, &inputs))?;
         if out.exists(&work::path(TERMS)?) {
             // A conversion was begun here, and may be gone on with.
             return Err(EngineError::NotEmpty { path: request.out.display().to_string() });
         }
         let begun = Begun::at(out)?;
         begun.out.remove(&work::path(CATALOG)?)?;
-        let made = write_catalog(&index_job(request, &sources, observer), &begun.out, CATALOG);
+        let made = write_catalog(&index_job(request, &inputs, observer), &begun.out, CATALOG);
         if let Err(error) = made {
             begun.leave_nothing()?;
             return Err(error);
@@ -247,19 +254,21 @@ impl Engine {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<Vec<Inspection>, EngineError> {
-        let sources = self.open(request, observer)?;
-        check_options(&request.options, &sources, None)?;
-        let job = index_job(request, &sources, observer);
-        sources.iter().map(|source| inspect(&job, source)).collect()
+        let inputs = self.open(request, observer)?;
+        check_options(request, &inputs, None)?;
+        let job = index_job(request, &inputs, observer);
+        let mut found = Vec::with_capacity(inputs.len());
+        for input in &inputs {
+            match input {
+                Input::Release(of) => found.push(inspect(&job, of)?),
+                Input::Catalog(of) => found.extend(inspect_catalog(&job, of)?),
+            }
+        }
+        Ok(found)
     }
 
-    fn open(
-        &self,
-        request: &Request,
-        observer: &dyn Observer,
-    ) -> Result<Vec<OpenSource>, EngineError> {
-        let Request { sources, options, limits, .. } = request;
-        open_sources(self.formats, sources, options, limits, observer)
+    fn open(&self, request: &Request, observer: &dyn Observer) -> Result<Vec<Input>, EngineError> {
+        open_inputs(self.formats, request, observer)
     }
 
     fn writer_of(&self, terms: &Terms) -> Result<Box<dyn Writer>, EngineError> {
@@ -284,31 +293,34 @@ impl Engine {
         let about = format.about();
         let options = Options::new(about.name, about.options, &request.options, Used::Writing)?;
         let writer = format.open_writer(&options)?;
-        let sources = self.open(request, observer)?;
-        check_options(&request.options, &sources, Some(about))?;
+        let inputs = self.open(request, observer)?;
+        check_options(request, &inputs, Some(about))?;
+        check_limits(request, &inputs)?;
+        let sources: Vec<_> = inputs.iter().flat_map(Input::sources).collect();
         let needs = writer.mask_needs();
         let terms = Terms {
             generator: GENERATOR.to_owned(),
-            sources: sources.iter().map(|source| source.terms.clone()).collect(),
+            sources: sources.into_iter().map(|source| source.terms).collect(),
             to: request.to.clone(),
             options: values(&options),
             limit: request.limit,
             shard_size: request.shard_size,
             strict: request.strict,
-            probe: request.probe == Probe::Header,
+            probe: all_probed(&inputs, request.probe),
             mask_grid_asked: request.mask_grid.is_some(),
             mask_grid: request.mask_grid.unwrap_or(match needs.on_source {
                 true => MaskGrid::Source,
                 false => MaskGrid::AsReleased,
             }),
-            mask_from: sources
+            mask_from: inputs
                 .iter()
-                .map(|source| (source.terms.label.clone(), mask_from(request, source, needs)))
+                .flat_map(Input::formats)
+                .map(|(label, about)| (label.to_owned(), mask_from(request, about, needs)))
                 .filter(|(_, from)| *from != [OriginWord(MaskOrigin::Release)])
                 .collect(),
             difference: changed_parameters(&request.difference),
         };
-        Ok(Prepared { writer, sources, terms })
+        Ok(Prepared { writer, inputs, terms })
     }
 }
 
@@ -327,10 +339,10 @@ impl Indexed {
 
 /// What the masks of a source are made from: what the user says, else the release's own; before
 /// it what changed, where the writer needs to know and the release does not say.
-fn mask_from(request: &Request, source: &OpenSource, needs: MaskNeeds) -> Vec<OriginWord> {
+fn mask_from(request: &Request, about: &About, needs: MaskNeeds) -> Vec<OriginWord> {
     let from = match &request.mask_from {
         Some(from) => from.as_slice(),
-        None if needs.of_changes && source.about().masks == MaskMeaning::Asked => {
+        None if needs.of_changes && about.masks == MaskMeaning::Asked => {
             &[MaskOrigin::Difference, MaskOrigin::Release]
         }
         None => &[MaskOrigin::Release],
@@ -340,30 +352,8 @@ fn mask_from(request: &Request, source: &OpenSource, needs: MaskNeeds) -> Vec<Or
 
 struct Prepared {
     writer: Box<dyn Writer>,
-    sources: Vec<OpenSource>,
+    inputs: Vec<Input>,
     terms: Terms,
-}
-
-/// Refuses options that take no part, which would be ignored in silence.
-fn check_options(
-    options: &[Assignment],
-    sources: &[OpenSource],
-    to: Option<&About>,
-) -> Result<(), EngineError> {
-    let has = |about: &About, option: &Assignment, used| {
-        about.name == option.format
-            && about.options.iter().any(|spec| spec.key == option.key && spec.used == used)
-    };
-    let takes_part = |option: &Assignment| {
-        to.is_some_and(|to| has(to, option, Used::Writing))
-            || sources.iter().any(|source| has(source.about(), option, Used::Reading))
-    };
-    match options.iter().find(|option| !takes_part(option)) {
-        None => Ok(()),
-        Some(Assignment { format, key, .. }) => {
-            Err(EngineError::StrayOption { format: format.clone(), key: key.clone() })
-        }
-    }
 }
 
 /// Everything up to a plan: made, or found as an earlier process left it.
@@ -372,8 +362,8 @@ fn begin(
     prepared: Prepared,
     observer: &dyn Observer,
 ) -> Result<(Begun<Box<dyn Writer>>, Plan), EngineError> {
-    let Prepared { writer, sources, terms } = prepared;
-    check_output(&request.out, &request.sources)?;
+    let Prepared { writer, inputs, terms } = prepared;
+    check_output(&request.out, &places(request, &inputs))?;
     let out = LocalOutput::new(&request.out, request.durable);
     let begun = Begun::at(out)?.with(writer);
     match get_json::<Terms>(&begun.out, TERMS)? {
@@ -391,14 +381,14 @@ fn begin(
         }
         Some(_) => {}
     }
-    let plan = plan_or_load(request, &sources, terms, &begun, observer);
+    let plan = plan_or_load(request, &inputs, terms, &begun, observer);
     let plan = plan.or_else(|error| begun.give_up(error))?;
     Ok((begun, plan))
 }
 
 fn plan_or_load(
     request: &Request,
-    sources: &[OpenSource],
+    inputs: &[Input],
     terms: Terms,
     begun: &Begun<Box<dyn Writer>>,
     observer: &dyn Observer,
@@ -407,12 +397,12 @@ fn plan_or_load(
     let folder = work::path(CATALOG)?.under(out.root());
     let catalog = match Catalog::open(&folder)? {
         Some(catalog) => {
-            unchanged(&catalog, sources)?;
+            unchanged(&catalog, inputs)?;
             catalog
         }
         None => {
             out.remove(&work::path(CATALOG)?)?;
-            write_catalog(&index_job(request, sources, observer), out, CATALOG)?;
+            write_catalog(&index_job(request, inputs, observer), out, CATALOG)?;
             open_catalog(out)?
         }
     };
@@ -427,21 +417,20 @@ fn plan_or_load(
 fn unclean_catalog(
     out: &LocalOutput,
     request: &Request,
-    sources: &[OpenSource],
+    inputs: &[Input],
 ) -> Result<Option<Catalog>, EngineError> {
     if !out.exists(&work::path(WORK)?) || out.exists(&work::path(TERMS)?) {
         return Ok(None);
     }
     let same = |catalog: &Catalog| {
         let head = catalog.head();
-        let same_sources = head.sources.len() == sources.len()
-            && head
-                .sources
-                .iter()
-                .zip(sources)
-                .all(|(was, is)| was.terms == is.terms && was.listing == is.listing());
-        same_sources
-            && head.probe == (request.probe == Probe::Header)
+        let sources: Vec<_> = inputs.iter().flat_map(Input::sources).collect();
+        let same = |was: &CatalogSource, is: &CatalogSource| {
+            was.terms == is.terms && was.listing == is.listing
+        };
+        head.sources.len() == sources.len()
+            && head.sources.iter().zip(&sources).all(|(was, is)| same(was, is))
+            && head.probe == all_probed(inputs, request.probe)
             && head.limit == request.limit
     };
     Ok(Catalog::open(out.root())?.filter(same))
@@ -449,11 +438,11 @@ fn unclean_catalog(
 
 fn index_job<'a>(
     request: &Request,
-    sources: &'a [OpenSource],
+    inputs: &'a [Input],
     observer: &'a dyn Observer,
 ) -> IndexJob<'a> {
     IndexJob {
-        sources,
+        inputs,
         limits: request.limits,
         probe: request.probe,
         jobs: request.jobs,
@@ -478,14 +467,36 @@ fn open_catalog(out: &LocalOutput) -> Result<Catalog, EngineError> {
 }
 
 /// Refuses to go on with a catalog of releases that are no longer what they were.
-fn unchanged(catalog: &Catalog, sources: &[OpenSource]) -> Result<(), EngineError> {
-    for (was, is) in catalog.head().sources.iter().zip(sources) {
-        if was.listing != is.listing() {
-            return Err(EngineError::Changed {
-                label: was.terms.label.clone(),
-                what: what_changed(catalog.files(), is),
-            });
+fn unchanged(catalog: &Catalog, inputs: &[Input]) -> Result<(), EngineError> {
+    let now = inputs.iter().flat_map(|input| {
+        let tree = match input {
+            Input::Release(of) => Some(of.tree.as_ref()),
+            Input::Catalog(_) => None,
+        };
+        input.sources().into_iter().map(move |source| (source, tree))
+    });
+    for (was, (is, tree)) in catalog.head().sources.iter().zip(now) {
+        if was.listing != is.listing {
+            let label = was.terms.label.clone();
+            let files = catalog.files().iter().filter(|file| file.source == label);
+            let what = match tree {
+                Some(tree) => what_changed(files, tree, true),
+                None => Some("its catalog was made anew".to_owned()),
+            };
+            let what = what.unwrap_or_else(|| OTHER_FILES.to_owned());
+            return Err(EngineError::Changed { label, what });
         }
     }
     Ok(())
+}
+
+/// The folders that are read: those that were given, and those that catalogs are of.
+fn places(request: &Request, inputs: &[Input]) -> Vec<PathBuf> {
+    let given = request.sources.iter().map(|source| source.path.clone());
+    let of_catalogs = inputs.iter().flat_map(|input| match input {
+        Input::Release(_) => Vec::new(),
+        Input::Catalog(of) => of.sources.iter().map(|source| source.root.clone()).collect(),
+    });
+    let moved = request.roots.iter().map(|(_, root)| root.clone());
+    given.chain(of_catalogs).chain(moved).collect()
 }

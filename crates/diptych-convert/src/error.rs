@@ -70,6 +70,52 @@ pub enum EngineError {
         #[source]
         source: io::Error,
     },
+    /// A catalog is of a shape that this program does not read.
+    #[error("{path} is of version {found} of the {of}; this program reads version {reads}")]
+    OtherVersion {
+        /// The catalog's head.
+        path: String,
+        /// What the version is of: `catalog` or `schema`.
+        of: &'static str,
+        /// The version that it is of.
+        found: u32,
+        /// The one that is read.
+        reads: u32,
+    },
+    /// Something is asked for that was decided when a catalog was made.
+    #[error("{what} cannot be given for the catalog {path}: that was decided when it was made")]
+    Decided {
+        /// What was given: `--from`, `-o imgedit.recap`.
+        what: String,
+        /// The catalog.
+        path: String,
+    },
+    /// A catalog that pairs are taken from is not what was written.
+    #[error("cannot take the pairs of the catalog {path}")]
+    DamagedCatalog {
+        /// The catalog.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        source: Box<EngineError>,
+    },
+    /// A catalog holds fewer pairs than are asked for.
+    #[error("the catalog {path} was made with a limit of {limit} pairs and holds no more")]
+    LimitedCatalog {
+        /// The catalog.
+        path: String,
+        /// How many pairs it was asked for.
+        limit: u64,
+    },
+    /// A release that a catalog was made of is not where it was.
+    #[error("{label} is not where its catalog says")]
+    Gone {
+        /// The source's label.
+        label: String,
+        /// Why it cannot be listed.
+        #[source]
+        source: TreeError,
+    },
     /// A release is not what it was when the catalog was made.
     #[error("{label} has changed since its catalog was made: {what}")]
     Changed {
@@ -239,6 +285,8 @@ impl EngineError {
                 | Self::Option(_)
                 | Self::Format(FormatError::Option(_))
                 | Self::StrayOption { .. }
+                | Self::Decided { .. }
+                | Self::LimitedCatalog { .. }
                 | Self::NoLabel { .. }
                 | Self::NoUnit { .. }
         )

@@ -118,13 +118,15 @@ fn provenance(
     let books: &Books = &report.datasets;
     let datasets = books.written_by_dataset();
     // A dataset is called as the format of its release, whatever it was read from this time.
-    let terms = formats
-        .iter()
-        .map(|format| format.about())
-        .filter(|about| !about.terms.is_empty() && datasets.contains_key(about.name))
-        .map(|about| (about.name.to_owned(), about.terms))
-        .collect();
-    Provenance { generator: GENERATOR.to_owned(), datasets, licences, terms }
+    let abouts = formats.iter().map(|format| format.about());
+    let (mut terms, mut citations) = (BTreeMap::new(), BTreeMap::new());
+    for about in abouts.filter(|about| datasets.contains_key(about.name)) {
+        if !about.terms.is_empty() {
+            terms.insert(about.name.to_owned(), about.terms);
+        }
+        citations.extend(about.citation.map(|citation| (about.name.to_owned(), citation)));
+    }
+    Provenance { generator: GENERATOR.to_owned(), datasets, licences, terms, citations }
 }
 
 /// The output below the working folder, where nobody takes it for complete.

@@ -13,10 +13,11 @@ use rayon::prelude::*;
 
 use crate::GENERATOR;
 use crate::catalog::{
-    CATALOG_VERSION, CatalogFile, CatalogSource, HEAD, Head, PairsWriter, Partition, Piece,
-    pairs_file, rejections_file, write_files,
+    CATALOG_VERSION, CatalogFile, HEAD, Head, PairsWriter, Partition, Piece, pairs_file,
+    rejections_file, write_files,
 };
-use crate::error::EngineError;
+use crate::error::{DamagedBy, EngineError};
+use crate::input::{Input, OpenCatalog, all_probed};
 use crate::observe::{Event, Observer};
 use crate::plan::id_digest;
 use crate::report::Books;
@@ -25,7 +26,7 @@ use crate::work::{self, damaged, put_json};
 
 /// How a catalog is made.
 pub(crate) struct IndexJob<'a> {
-    pub(crate) sources: &'a [OpenSource],
+    pub(crate) inputs: &'a [Input],
     pub(crate) limits: Limits,
     pub(crate) probe: Probe,
     pub(crate) jobs: NonZeroUsize,
@@ -40,16 +41,25 @@ pub(crate) struct IndexJob<'a> {
 #[derive(Clone, Copy)]
 struct Task<'a> {
     source: &'a Source<'a>,
-    /// Its place in the reader.
+    /// Its place in the source.
     partition: usize,
     /// Its place in the catalog.
     number: usize,
 }
 
-struct Source<'a> {
-    open: &'a OpenSource,
-    reader: Box<dyn Reader>,
-    first_file: u32,
+/// What partitions are read from. The files of each are numbered from `first_file` on.
+enum Source<'a> {
+    Release { open: &'a OpenSource, reader: Box<dyn Reader>, first_file: u32 },
+    Catalog { open: &'a OpenCatalog, first_file: u32 },
+}
+
+impl Source<'_> {
+    fn partitions(&self) -> usize {
+        match self {
+            Self::Release { reader, .. } => reader.partitions().len(),
+            Self::Catalog { open, .. } => open.catalog.head().partitions.len(),
+        }
+    }
 }
 
 /// Writes the catalog of the sources into the folder `at`, its head last.
@@ -58,23 +68,32 @@ pub(crate) fn write_catalog(
     out: &LocalOutput,
     at: &str,
 ) -> Result<(), EngineError> {
-    let mut sources = Vec::with_capacity(job.sources.len());
+    let mut sources = Vec::with_capacity(job.inputs.len());
     let mut files = Vec::new();
-    for open in job.sources {
-        let reader = open.reader(job.limits, job.probe)?;
+    for input in job.inputs {
         let first_file = u32::try_from(files.len()).unwrap_or(u32::MAX);
-        files.extend(file_table(open, reader.as_ref())?);
+        sources.push(match input {
+            Input::Release(open) => {
+                let reader = open.reader(job.limits, job.probe)?;
+                files.extend(file_table(open, reader.as_ref())?);
+                Source::Release { open, reader, first_file }
+            }
+            Input::Catalog(open) => {
+                files.extend(open.files());
+                Source::Catalog { open, first_file }
+            }
+        });
         if u32::try_from(files.len()).is_err() {
+            let label = input.formats().first().map_or("", |(label, _)| label).to_owned();
             let what = "more files than a catalog can number".to_owned();
-            return Err(EngineError::Changed { label: open.terms.label.clone(), what });
+            return Err(EngineError::Changed { label, what });
         }
-        sources.push(Source { open, reader, first_file });
     }
     write_files(out, at, &files)?;
     drop(files);
     let mut tasks = Vec::new();
     for source in &sources {
-        for partition in 0..source.reader.partitions().len() {
+        for partition in 0..source.partitions() {
             tasks.push(Task { source, partition, number: tasks.len() });
         }
     }
@@ -82,19 +101,13 @@ pub(crate) fn write_catalog(
     let partitions = read_partitions(job, out, at, &tasks)?;
     let notices = notices(&sources, &tasks, &partitions);
     notices.iter().for_each(|notice| job.observer.event(Event::Noticed(notice.clone())));
-    let source = |source: &Source<'_>| CatalogSource {
-        terms: source.open.terms.clone(),
-        root: std::path::absolute(source.open.tree.root())
-            .unwrap_or_else(|_| source.open.tree.root().to_path_buf()),
-        listing: source.open.listing(),
-    };
     let head = Head {
         catalog_version: CATALOG_VERSION,
         schema_version: SCHEMA_VERSION,
         generator: GENERATOR.to_owned(),
-        probe: job.probe == Probe::Header,
+        probe: all_probed(job.inputs, job.probe),
         limit: job.enough,
-        sources: sources.iter().map(source).collect(),
+        sources: job.inputs.iter().flat_map(Input::sources).collect(),
         partitions,
         notices,
     };
@@ -176,25 +189,37 @@ fn read_partition(
         PairsWriter::create(out, &work::path(&format!("{at}/{}", pairs_file(number)))?)?;
     let rejections = format!("{at}/{}", rejections_file(number));
     let mut rejections = RejectionLines::new(out, work::path(&rejections)?);
+    let (Source::Release { first_file, .. } | Source::Catalog { first_file, .. }) = source;
     let mut take = |edit: Edit| {
         books.count(&edit);
         match edit {
             Edit::Pair(mut pair) => {
                 seen(&pair);
-                pair.addresses_mut().for_each(|address| address.shift_file(source.first_file));
+                pair.addresses_mut().for_each(|address| address.shift_file(*first_file));
                 pairs.push(*pair)
             }
             Edit::Rejected(rejection) if job.strict => Err(EngineError::Strict(rejection)),
             Edit::Rejected(rejection) => rejections.push(&rejection),
         }
     };
-    let reader = source.reader.as_ref();
-    if !read_edits(job, source.open, reader, partition, stop, &mut take)? {
+    let (whole, label, name) = match source {
+        Source::Release { open, reader, .. } => {
+            let reader = reader.as_ref();
+            let whole = read_edits(job, open, reader, partition, stop, &mut take)?;
+            let name = reader.partitions().get(partition).cloned().unwrap_or_default();
+            (whole, open.terms.label.clone(), name)
+        }
+        Source::Catalog { open, .. } => {
+            let whole = take_edits(job, open, partition, stop, &mut take)?;
+            let of = open.catalog.head().partitions.get(partition);
+            let name = of.map(|of| of.name.clone()).unwrap_or_default();
+            (whole, open.label(open.catalog.label(partition)), name)
+        }
+    };
+    if !whole {
         return Ok(None);
     }
     rejections.close()?;
-    let name = reader.partitions().get(partition).cloned().unwrap_or_default();
-    let label = source.open.terms.label.clone();
     Ok(Some(Partition { source: label, name, pairs: pairs.close()?, books }))
 }
 
@@ -229,6 +254,51 @@ pub(crate) fn read_edits(
         job.observer.event(Event::Indexed { edits });
     }
     Ok(read.is_some())
+}
+
+/// Takes the edits of a catalog's partition, under the labels that its sources have here: the pairs,
+/// then the rejections. Says whether it came to its end, as [`read_edits`] does.
+pub(crate) fn take_edits(
+    job: &IndexJob<'_>,
+    open: &OpenCatalog,
+    partition: usize,
+    stop: &AtomicBool,
+    take: &mut dyn FnMut(Edit) -> Result<(), EngineError>,
+) -> Result<bool, EngineError> {
+    let mut books = Books::default();
+    let mut take = |edit: Edit| {
+        books.count(&edit);
+        take(edit)
+    };
+    let failed = |error| open.failed(error);
+    let mut read = || -> Result<bool, EngineError> {
+        for rejection in open.catalog.rejections(partition).map_err(failed)? {
+            let mut rejection = rejection.map_err(failed)?;
+            rejection.at.source = open.label(&rejection.at.source);
+            take(Edit::Rejected(Box::new(rejection)))?;
+        }
+        for pair in open.catalog.pairs(partition, 0, u64::MAX).map_err(failed)? {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let mut pair = pair.map_err(failed)?;
+            open.check_addresses(&mut pair).map_err(failed)?;
+            take(Edit::Pair(Box::new(pair)))?;
+        }
+        Ok(true)
+    };
+    let whole = read().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+    if whole {
+        let stated = open.catalog.head().partitions.get(partition).map(|of| &of.books);
+        if stated != Some(&books) {
+            stop.store(true, Ordering::Relaxed);
+            let what = "its pairs and rejections are not those that the catalog states";
+            let file = format!("{}/{}", open.path, pairs_file(partition));
+            return Err(failed(damaged(&file, DamagedBy::Content(what.to_owned()))));
+        }
+        job.observer.event(Event::Indexed { edits: books.total().read });
+    }
+    Ok(whole)
 }
 
 /// A file of rejections, made with the first.
@@ -266,14 +336,19 @@ impl<'a> RejectionLines<'a> {
 fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition]) -> Vec<Notice> {
     let mut notices = Vec::new();
     for source in sources {
-        let read = tasks.iter().zip(partitions);
-        let of_source = read.filter(|(task, _)| std::ptr::eq(task.source, source));
-        let mut tally = Tally::default();
-        for (_, partition) in of_source {
-            tally.edits.push(partition.books.total().read);
-            tally.pairs.push(partition.pairs);
+        match source {
+            Source::Catalog { open, .. } => notices.extend(open.notices()),
+            Source::Release { open, reader, .. } => {
+                let read = tasks.iter().zip(partitions);
+                let of_source = read.filter(|(task, _)| std::ptr::eq(task.source, source));
+                let mut tally = Tally::default();
+                for (_, partition) in of_source {
+                    tally.edits.push(partition.books.total().read);
+                    tally.pairs.push(partition.pairs);
+                }
+                notices.extend(release_notices(open, reader.as_ref(), &tally));
+            }
         }
-        notices.extend(release_notices(source.open, source.reader.as_ref(), &tally));
     }
     notices
 }

@@ -4,11 +4,11 @@
 mod counts;
 mod survey;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use diptych_format::{Edit, Notice, Part, Place, Published, Rejection, Tally};
+use diptych_format::{About, Confidence, Edit, Notice, Part, Place, Published, Rejection, Tally};
 use diptych_schema::EditPair;
 use diptych_storage::ReadTree;
 use rayon::prelude::*;
@@ -17,11 +17,14 @@ use serde::Serialize;
 pub use counts::{Counts, LARGEST, Lengths, Spread};
 pub use survey::{Gathered, Pictures, Problem, Scores, Sizes, Survey};
 
+use crate::catalog::HEAD;
 use crate::error::EngineError;
-use crate::index::{IndexJob, read_edits, release_notices};
+use crate::index::{IndexJob, read_edits, release_notices, take_edits};
+use crate::input::OpenCatalog;
 use crate::observe::Event;
 use crate::plan::id_digest;
 use crate::report::Books;
+use crate::request::SourceTerms;
 use crate::source::OpenSource;
 
 /// What was found of a release.
@@ -29,8 +32,11 @@ use crate::source::OpenSource;
 pub struct Inspection {
     /// What places in it are named by.
     pub label: String,
-    /// The folder that was read: of a download cache, the revision's.
+    /// The folder that was read: of a download cache, the revision's; of a catalog, where its
+    /// release lay.
     pub root: PathBuf,
+    /// The catalog that it was read from; `None` for a release.
+    pub catalog: Option<PathBuf>,
     /// The format's name.
     pub format: &'static str,
     /// The format's name for people.
@@ -39,13 +45,13 @@ pub struct Inspection {
     pub confidence: Option<String>,
     /// Why it is that; empty where the user said so.
     pub reason: String,
-    /// Files of the release.
+    /// Files of the release; of a catalog, those that pictures may be in.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
     /// Whether pictures' headers were looked at.
     pub probed: bool,
-    /// How complete the copy is.
+    /// How complete the copy is; of a catalog nothing is known of that.
     pub parts: Vec<Part>,
     /// Edits read.
     pub edits: u64,
@@ -180,68 +186,149 @@ impl Found {
 /// Partitions for each thread that are read before what was found in them is put together.
 const PARTITIONS: usize = 8;
 
-/// Reads a whole release and says what it is.
-pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspection, EngineError> {
-    let reader = source.reader(job.limits, job.probe)?;
-    let count = reader.partitions().len();
-    job.observer.event(Event::Indexing { partitions: count });
-    let stop = AtomicBool::new(false);
-    let published = source.about().published;
-    let read = |partition: &usize| {
+/// What is found in partitions, which `read` enters.
+fn gather(
+    job: &IndexJob<'_>,
+    published: &'static [Published],
+    label: &str,
+    partitions: &[(usize, &str)],
+    read: impl Fn(usize, &mut Found) -> Result<(), EngineError> + Sync,
+) -> Result<(Found, Tally), EngineError> {
+    job.observer.event(Event::Indexing { partitions: partitions.len() });
+    let read = |(partition, _): &(usize, &str)| {
         let mut found = Found::new(published);
-        read_edits(job, source, reader.as_ref(), *partition, &stop, &mut |edit| {
-            found.add(edit);
-            Ok(())
-        })?;
+        read(*partition, &mut found)?;
         Ok::<_, EngineError>(found)
     };
-    let pool = crate::run::pool(job.jobs, count)?;
+    let pool = crate::run::pool(job.jobs, partitions.len())?;
     let mut tally = Tally::default();
     let mut all = Found::new(published);
     let mut seen = HashSet::new();
-    let partitions: Vec<usize> = (0..count).collect();
     for some in partitions.chunks(PARTITIONS * job.jobs.get()) {
         // In the order of the partitions, so that the same is found whatever the number of
         // threads.
         let found: Vec<_> = pool.install(|| some.par_iter().map(read).collect());
-        for (partition, found) in some.iter().zip(found) {
+        for ((_, name), found) in some.iter().zip(found) {
             let mut found = found?;
             let book = found.books.total();
             tally.edits.push(book.read);
             tally.pairs.push(book.read - book.rejections());
-            let name = reader.partitions().get(*partition);
-            found.reject_repeats(&Place { file: name.cloned(), ..source.place() }, &mut seen);
+            found.reject_repeats(&Place::file(label, name), &mut seen);
             all.merge(found);
         }
     }
+    Ok((all, tally))
+}
+
+/// What an inspection says of the pairs.
+fn inspection(about: &'static About, terms: &SourceTerms, root: PathBuf, all: Found) -> Inspection {
     let Found { survey, problems, books, .. } = all;
     let (problems, problems_not_listed) = problems.most_first();
-    let about = source.about();
     let total = books.total();
-    let published = published.iter().map(|of| {
+    let published = about.published.iter().map(|of| {
         let (column, value, published) = (of.facet.column(), of.value, of.pairs);
         PublishedPairs { column, value, here: survey.facet(of.facet).of(value), published }
     });
-    Ok(Inspection {
-        label: source.terms.label.clone(),
-        root: source.tree.root().to_path_buf(),
+    Inspection {
+        label: terms.label.clone(),
+        root,
+        catalog: None,
         format: about.name,
         title: about.title,
+        confidence: None,
+        reason: String::new(),
+        files: 0,
+        bytes: 0,
+        probed: false,
+        parts: Vec::new(),
+        edits: total.read,
+        pairs: total.read - total.rejections(),
+        datasets: books.lines().map(dataset_read).collect(),
+        published: published.collect(),
+        notices: Vec::new(),
+        survey,
+        problems,
+        problems_not_listed,
+    }
+}
+
+/// Reads a whole release and says what it is.
+pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspection, EngineError> {
+    let reader = source.reader(job.limits, job.probe)?;
+    let (about, label) = (source.about(), &source.terms.label);
+    let names = reader.partitions().iter().map(String::as_str);
+    let partitions: Vec<_> = names.enumerate().collect();
+    let stop = AtomicBool::new(false);
+    let read = |partition, found: &mut Found| {
+        let mut take = |edit| {
+            found.add(edit);
+            Ok(())
+        };
+        read_edits(job, source, reader.as_ref(), partition, &stop, &mut take).map(|_| ())
+    };
+    let (all, tally) = gather(job, about.published, label, &partitions, read)?;
+    let pool = crate::run::pool(job.jobs, partitions.len())?;
+    Ok(Inspection {
         confidence: source.detection.as_ref().map(|d| d.confidence.to_string()),
         reason: source.detection.as_ref().map(|d| d.reason.clone()).unwrap_or_default(),
         files: source.tree.list().len() as u64,
         bytes: source.tree.list().iter().map(|entry| entry.length).sum(),
         probed: job.probe == diptych_format::Probe::Header,
         parts: pool.install(|| reader.parts(&tally))?,
-        edits: total.read,
-        pairs: total.read - total.rejections(),
-        datasets: books.lines().map(dataset_read).collect(),
-        published: published.collect(),
         notices: release_notices(source, reader.as_ref(), &tally),
-        survey,
-        problems,
-        problems_not_listed,
+        ..inspection(about, &source.terms, source.tree.root().to_path_buf(), all)
     })
+}
+
+/// Says what is in a catalog, for each release that it was made of.
+pub(crate) fn inspect_catalog(
+    job: &IndexJob<'_>,
+    of: &OpenCatalog,
+) -> Result<Vec<Inspection>, EngineError> {
+    let stop = AtomicBool::new(false);
+    let read = |partition, found: &mut Found| {
+        let mut take = |edit| {
+            found.add(edit);
+            Ok(())
+        };
+        take_edits(job, of, partition, &stop, &mut take).map(|_| ())
+    };
+    let head = of.catalog.head();
+    let mut inspections = Vec::with_capacity(of.sources.len());
+    for (source, about) in of.sources.iter().zip(&of.abouts) {
+        let label = &source.terms.label;
+        let partitions = head.partitions.iter().enumerate();
+        let partitions: Vec<_> = partitions
+            .filter(|(_, partition)| of.label(&partition.source) == *label)
+            .map(|(number, partition)| (number, partition.name.as_str()))
+            .collect();
+        let (all, _) = gather(job, about.published, label, &partitions, read)?;
+        let files = of.files().filter(|file| file.source == *label);
+        let pieces: BTreeMap<_, _> =
+            files.flat_map(|file| file.pieces).map(|piece| (piece.path, piece.length)).collect();
+        let mut notices: Vec<_> =
+            of.notices().filter(|notice| notice.at.source == *label).collect();
+        if let Some(limit) = of.catalog.limited_to() {
+            notices.push(Notice {
+                kind: "limited_catalog".to_owned(),
+                at: Place { source: label.clone(), ..Place::default() },
+                detail: format!(
+                    "the catalog was made with a limit of {limit} pairs: others are not in it"
+                ),
+            });
+        }
+        inspections.push(Inspection {
+            catalog: Some(PathBuf::from(&of.path)),
+            confidence: Some(Confidence::Exact.to_string()),
+            reason: format!("{HEAD} says so"),
+            files: pieces.len() as u64,
+            bytes: pieces.values().sum(),
+            probed: head.probe,
+            notices,
+            ..inspection(about, &source.terms, source.root.clone(), all)
+        });
+    }
+    Ok(inspections)
 }
 
 fn dataset_read(line: crate::report::BookLine) -> DatasetRead {

@@ -13,6 +13,7 @@
 //! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
 //! - [`run`]: units, each alone, in any order, by any process.
 //! - [`masks`]: what became of masks.
+//! - [`pictures`]: the pictures that a catalog's addresses mean.
 //! - [`finish`]: names, card, [`report`] and the books.
 //! - [`Engine`]: the steps in one process, begun again where they were left.
 
@@ -22,10 +23,12 @@ mod engine;
 pub mod error;
 pub mod finish;
 pub mod index;
+mod input;
 pub mod inspect;
 pub mod masks;
 pub mod observe;
 mod output;
+pub mod pictures;
 pub mod plan;
 pub mod report;
 pub mod request;

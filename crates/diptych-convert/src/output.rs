@@ -8,7 +8,7 @@ use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
 use crate::error::EngineError;
 use crate::report::Report;
-use crate::request::{SourceRequest, Terms};
+use crate::request::Terms;
 use crate::work::{self, LOCK, PUBLISHING, REPORT, WORK, damaged, get_json};
 
 /// An output that this process plans or finishes.
@@ -58,7 +58,9 @@ impl<W> Begun<W> {
 fn is_final(error: &EngineError) -> bool {
     match error {
         EngineError::Within { source, .. } => is_final(source),
-        EngineError::Strict(_) | EngineError::SameId { .. } => true,
+        EngineError::Strict(_)
+        | EngineError::SameId { .. }
+        | EngineError::DamagedCatalog { .. } => true,
         // What is wrong with the disk may be mended, and what is done is kept.
         EngineError::Format(error) => {
             !matches!(error, FormatError::Output(_) | FormatError::Read { .. })
@@ -93,12 +95,12 @@ pub(crate) fn finished_but_unclean(
 }
 
 /// Refuses an output folder that holds anything but our own working folder, or lies in a source.
-pub(crate) fn check_output(out: &Path, sources: &[SourceRequest]) -> Result<(), EngineError> {
+pub(crate) fn check_output(out: &Path, sources: &[PathBuf]) -> Result<(), EngineError> {
     let path = || out.display().to_string();
     let whole = resolve(out);
     for source in sources {
-        if whole.starts_with(resolve(&source.path)) {
-            let inside = source.path.display().to_string();
+        if whole.starts_with(resolve(source)) {
+            let inside = source.display().to_string();
             return Err(EngineError::Inside { path: path(), inside });
         }
     }

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 
-/// A release to read.
+/// A release to read, or a catalog of releases whose pairs are taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRequest {
     /// Its folder.
     pub path: PathBuf,
-    /// The format it is in; told from its files where this is `None`.
+    /// The format that a release is in; told from its files where this is `None`.
     pub from: Option<String>,
 }
 
@@ -49,8 +49,10 @@ impl MaskGrid {
 /// A conversion.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The releases, in the order in which their pairs are taken.
+    /// The releases and catalogs, in the order in which their pairs are taken.
     pub sources: Vec<SourceRequest>,
+    /// Releases that lie elsewhere than where their catalog was made: label and folder.
+    pub roots: Vec<(String, PathBuf)>,
     /// Name of the format to write.
     pub to: String,
     /// The output folder.
@@ -90,6 +92,7 @@ impl Request {
     pub fn new(sources: Vec<SourceRequest>, to: &str, out: impl Into<PathBuf>) -> Self {
         Self {
             sources,
+            roots: Vec::new(),
             to: to.to_owned(),
             out: out.into(),
             options: Vec::new(),

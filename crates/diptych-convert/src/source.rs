@@ -6,21 +6,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use diptych_format::options::Assignment;
 use diptych_format::{
-    About, Detection, Format, OptionKind, Options, Place, Probe, Reader, ReaderInput, Used,
+    About, Detection, Format, OptionKind, Options, Payload, Place, Probe, Reader, ReaderInput,
 };
+use diptych_schema::Address;
+use diptych_storage::parquet::cells::{CellPlace, Cells};
 use diptych_storage::read::Pieces;
 use diptych_storage::recent::Recent;
 use diptych_storage::tree::open_listed;
 use diptych_storage::{Limits, LocalTree, ReadAt, ReadTree};
 use sha2::{Digest, Sha256};
 
-use crate::catalog::{Catalog, CatalogFile, Piece};
-use crate::detect::detect;
+use crate::catalog::{Catalog, CatalogFile, CatalogSource, Piece};
 use crate::error::EngineError;
-use crate::observe::{Event, Observer};
-use crate::request::{OptionValues, SourceRequest, SourceTerms};
+use crate::request::{OptionValues, SourceTerms};
 
 /// Files that are open at one time: far below what any system allows, far above what the units
 /// in flight read from at one moment.
@@ -39,6 +38,27 @@ pub(crate) struct OpenSource {
 }
 
 impl OpenSource {
+    pub(crate) fn new(
+        label: String,
+        tree: Arc<LocalTree>,
+        detection: Option<Detection>,
+        format: &'static dyn Format,
+        options: Options,
+        folders: BTreeMap<&'static str, Arc<LocalTree>>,
+    ) -> Self {
+        let mut said = values(&options);
+        for (key, tree) in &folders {
+            // Terms are part of the output, which does not depend on where a folder lies: what is
+            // in it stands for it.
+            let mut digest = Sha256::new();
+            digest_of(tree, false, &mut digest);
+            let what = format!("{} files, {}", tree.list().len(), hex(&digest.finalize()));
+            said.insert((*key).to_owned(), what);
+        }
+        let terms = SourceTerms { label, format: format.about().name.to_owned(), options: said };
+        Self { terms, tree, detection, format, options, folders }
+    }
+
     pub(crate) fn about(&self) -> &'static About {
         self.format.about()
     }
@@ -60,19 +80,26 @@ impl OpenSource {
         })?)
     }
 
-    /// A digest of the files' names, lengths and times, those of further folders among them.
-    pub(crate) fn listing(&self) -> String {
-        let mut digest = Sha256::new();
-        for tree in std::iter::once(&self.tree).chain(self.folders.values()) {
-            digest_of(tree, true, &mut digest);
-        }
-        hex(&digest.finalize())
+    /// It as a catalog states it.
+    pub(crate) fn catalogued(&self) -> CatalogSource {
+        let (terms, root) = (self.terms.clone(), self.tree.root());
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_path_buf());
+        let trees = std::iter::once(&self.tree).chain(self.folders.values());
+        CatalogSource { terms, root, listing: listing(trees.map(AsRef::as_ref)) }
     }
 
     /// Places in this release.
     pub(crate) fn place(&self) -> Place {
         Place { source: self.terms.label.clone(), ..Place::default() }
     }
+}
+
+/// A digest of the files' names, lengths and times: those of a release, and of the folders that
+/// are read beside it.
+pub(crate) fn listing<'a>(trees: impl Iterator<Item = &'a LocalTree>) -> String {
+    let mut digest = Sha256::new();
+    trees.for_each(|tree| digest_of(tree, true, &mut digest));
+    hex(&digest.finalize())
 }
 
 fn digest_of(tree: &LocalTree, with_times: bool, digest: &mut Sha256) {
@@ -87,7 +114,7 @@ fn digest_of(tree: &LocalTree, with_times: bool, digest: &mut Sha256) {
 }
 
 /// Lists the folders that options name.
-fn open_folders(
+pub(crate) fn open_folders(
     about: &About,
     options: &Options,
     limits: &Limits,
@@ -123,52 +150,20 @@ pub(crate) fn format_named(
     })
 }
 
-/// Lists the releases and tells their formats.
-pub(crate) fn open_sources(
-    formats: &[&'static dyn Format],
-    sources: &[SourceRequest],
-    options: &[Assignment],
-    limits: &Limits,
-    observer: &dyn Observer,
-) -> Result<Vec<OpenSource>, EngineError> {
-    let mut open: Vec<OpenSource> = Vec::with_capacity(sources.len());
-    for source in sources {
-        let tree = Arc::new(LocalTree::open(&source.path, limits)?);
-        if std::path::absolute(tree.root()).is_ok_and(|root| root.to_str().is_none()) {
-            return Err(EngineError::NotUtf8 { path: source.path.display().to_string() });
+/// The labels of sources, each once: the name of the format, and a number where there are several
+/// in it. A label does not depend on where the release lies, since it is part of the output.
+#[derive(Default)]
+pub(crate) struct Labels(BTreeMap<&'static str, usize>);
+
+impl Labels {
+    pub(crate) fn next(&mut self, format: &'static str) -> String {
+        let count = self.0.entry(format).or_default();
+        *count += 1;
+        match *count {
+            1 => format.to_owned(),
+            count => format!("{format}-{count}"),
         }
-        let (format, detection) = match &source.from {
-            Some(name) => (format_named(formats, name, "read")?, None),
-            None => {
-                let path = source.path.display().to_string();
-                let (format, detection) = detect(formats, tree.as_ref(), &path)?;
-                (format, Some(detection))
-            }
-        };
-        let about = format.about();
-        let given = Options::new(about.name, about.options, options, Used::Reading)?;
-        // A label does not depend on where the release lies, since it is part of the output.
-        let before = open.iter().filter(|s| s.terms.format == about.name).count();
-        let label = match before {
-            0 => about.name.to_owned(),
-            before => format!("{}-{}", about.name, before + 1),
-        };
-        let reason = detection.as_ref().map(|of| of.reason.clone()).unwrap_or_default();
-        observer.event(Event::Source { label: label.clone(), format: about.name, reason });
-        let folders = open_folders(about, &given, limits)?;
-        let mut options = values(&given);
-        for (key, tree) in &folders {
-            // Terms are part of the output, which does not depend on where a folder lies: what is
-            // in it stands for it.
-            let mut digest = Sha256::new();
-            digest_of(tree, false, &mut digest);
-            let said = format!("{} files, {}", tree.list().len(), hex(&digest.finalize()));
-            options.insert((*key).to_owned(), said);
-        }
-        let terms = SourceTerms { label, format: about.name.to_owned(), options };
-        open.push(OpenSource { terms, tree, detection, format, options: given, folders });
     }
-    Ok(open)
 }
 
 pub(crate) fn values(options: &Options) -> OptionValues {
@@ -204,10 +199,29 @@ impl ReadAt for LaterFile {
     }
 }
 
+/// A cell of a Parquet file, which is read when its bytes are.
+struct CellFile {
+    files: Arc<Files>,
+    place: CellPlace,
+    length: u64,
+}
+
+impl ReadAt for CellFile {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let open = || Files::later(&self.files, self.place.file).map_err(io::Error::other);
+        self.files.cells.read_at(self.place, open, offset, buffer)
+    }
+}
+
 struct Files {
     files: Arc<[CatalogFile]>,
     roots: BTreeMap<String, Root>,
     open: Recent<u32, Arc<dyn ReadAt>>,
+    cells: Cells,
 }
 
 struct Root {
@@ -218,7 +232,11 @@ struct Root {
 
 impl Sources {
     /// Those of `catalog`, some of which lie elsewhere by now.
-    pub(crate) fn new(catalog: &Catalog, moved: &[(String, PathBuf)]) -> Result<Self, EngineError> {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        moved: &[(String, PathBuf)],
+        limits: Limits,
+    ) -> Result<Self, EngineError> {
         let mut roots: BTreeMap<_, _> = catalog
             .head()
             .sources
@@ -233,13 +251,42 @@ impl Sources {
             roots.insert(label.clone(), Root { path: path.clone(), in_place: false });
         }
         let (files, open) = (Arc::clone(catalog.files()), Recent::new(OPEN_FILES));
-        Ok(Self { files: Arc::new(Files { files, roots, open }) })
+        let cells = Cells::new(limits);
+        Ok(Self { files: Arc::new(Files { files, roots, open, cells }) })
+    }
+
+    /// Where the bytes of a picture come from; `None` where that is not this disk.
+    pub(crate) fn payload(&self, address: &Address) -> Result<Option<Payload>, EngineError> {
+        Ok(match address {
+            Address::Range { file, offset, length } => {
+                let file = self.file(*file)?;
+                Some(Payload::Range { file, offset: *offset, length: *length })
+            }
+            Address::Inline(bytes) => Some(Payload::Bytes(Arc::from(bytes.as_slice()))),
+            Address::Cell { file, row_group, column, row, length } => {
+                let (file, row_group, column, number) = (*file, *row_group, *column, *row);
+                let file = self.cell(CellPlace { file, row_group, column, number }, *length);
+                Some(Payload::Range { file, offset: 0, length: *length })
+            }
+            Address::Url { .. } => None,
+        })
     }
 
     /// A file, by its number. It can be opened now, and may be kept for later.
-    pub(crate) fn file(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
-        let length = self.files.open(number)?.len();
-        Ok(Arc::new(LaterFile { files: Arc::clone(&self.files), number, length }))
+    fn file(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
+        Files::later(&self.files, number)
+    }
+
+    /// The bytes of a cell, of which there are so many.
+    fn cell(&self, place: CellPlace, length: u64) -> Arc<dyn ReadAt> {
+        Arc::new(CellFile { files: Arc::clone(&self.files), place, length })
+    }
+
+    /// That a picture cannot be read.
+    pub(crate) fn read_error(&self, address: &Address, source: io::Error) -> EngineError {
+        let place = address.file().map(|number| self.name(number)).unwrap_or_default();
+        let file = place.file.unwrap_or_else(|| "a picture".to_owned());
+        EngineError::ReadSource { label: place.source, file, source }
     }
 
     /// What a file is called.
@@ -257,6 +304,11 @@ impl Sources {
 }
 
 impl Files {
+    fn later(files: &Arc<Self>, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
+        let length = files.open(number)?.len();
+        Ok(Arc::new(LaterFile { files: Arc::clone(files), number, length }))
+    }
+
     fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
         let open = self.open.get(&number, || {
             let file = self.files.get(number as usize).ok_or_else(|| EngineError::Changed {
@@ -297,21 +349,24 @@ impl Files {
     }
 }
 
-/// Which of a source's files is no longer what it was when the catalog was made.
-pub(crate) fn what_changed(files: &[CatalogFile], source: &OpenSource) -> String {
-    let of_source = files.iter().filter(|file| file.source == source.terms.label);
-    for piece in of_source.flat_map(|file| &file.pieces) {
-        match source.tree.entry(piece.path.as_str()) {
-            None => return format!("{} is not there any more", piece.path),
+/// Which of a source's files is no longer what it was when the catalog was made. A copy has times
+/// of its own.
+pub(crate) fn what_changed<'a>(
+    files: impl IntoIterator<Item = &'a CatalogFile>,
+    tree: &LocalTree,
+    with_times: bool,
+) -> Option<String> {
+    files.into_iter().flat_map(|file| &file.pieces).find_map(|piece| {
+        let path = &piece.path;
+        match tree.entry(path.as_str()) {
+            None => Some(format!("{path} is not there any more")),
             Some(now) if now.length != piece.length => {
-                let (was, is) = (piece.length, now.length);
-                return format!("{} had {was} bytes and has {is}", piece.path);
+                Some(format!("{path} had {} bytes and has {}", piece.length, now.length))
             }
-            Some(now) if now.modified != piece.modified => {
-                return format!("{} was written since", piece.path);
+            Some(now) if with_times && now.modified != piece.modified => {
+                Some(format!("{path} was written since"))
             }
-            Some(_) => {}
+            Some(_) => None,
         }
-    }
-    "there are other files, or files of rows have changed".to_owned()
+    })
 }

@@ -123,16 +123,10 @@ impl Stage<'_> {
     }
 
     fn payload(&self, picture: &Picture) -> Result<Payload, Halt> {
-        let payload = match &picture.address {
-            Address::Range { file, offset, length } => {
-                Payload::Range { file: self.sources.file(*file)?, offset: *offset, length: *length }
-            }
-            Address::Inline(bytes) => Payload::Bytes(Arc::from(bytes.as_slice())),
-            Address::Cell { .. } | Address::Url { .. } => {
-                let kind = picture.address.kind();
-                let cause = format!("its bytes are not on this disk: a {kind} cannot be fetched");
-                return Err(fault("unreachable_picture", &cause, picture));
-            }
+        let Some(payload) = self.sources.payload(&picture.address)? else {
+            let kind = picture.address.kind();
+            let cause = format!("its bytes are not on this disk: a {kind} cannot be fetched");
+            return Err(fault("unreachable_picture", &cause, picture));
         };
         if payload.length() == 0 {
             return Err(fault("empty_picture", "0 bytes", picture));
@@ -148,19 +142,14 @@ impl Stage<'_> {
             }),
             Payload::Range { file, offset, length } => {
                 let read = |at: u64, buffer: &mut [u8]| file.read_at(offset + at, buffer);
-                probe_at(*length, read).map_err(|source| self.read_error(picture, source))
+                probe_at(*length, read)
+                    .map_err(|source| self.sources.read_error(&picture.address, source))
             }
         }
     }
 
-    fn read_error(&self, picture: &Picture, source: std::io::Error) -> EngineError {
-        let place = self.sources.place(picture.address.file(), &picture.name, None);
-        let file = place.file.unwrap_or_default();
-        EngineError::ReadSource { label: place.source, file, source }
-    }
-
     fn bytes(&self, picture: &Picture, payload: &Payload) -> Result<Arc<[u8]>, EngineError> {
-        payload.read().map_err(|source| self.read_error(picture, source))
+        payload.read().map_err(|source| self.sources.read_error(&picture.address, source))
     }
 }
 

@@ -41,8 +41,8 @@ mod writer;
 
 use diptych_format::foreign::MAP;
 use diptych_format::{
-    About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Options,
-    Reader, ReaderInput, Used, Writer,
+    About, Alteration, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec,
+    Options, Reader, ReaderInput, Used, Writer,
 };
 use diptych_storage::ReadTree;
 
@@ -70,15 +70,13 @@ const ABOUT: About = About {
             used: Used::Writing,
         },
     ],
-    losses: &[
-        "numbers that are not finite become null",
-        "a mask is written in its one form: an 8-bit grey PNG, 255 = edited",
-        "pictures of regions (not run lengths) are left out",
-    ],
+    losses: &[],
+    alters: Alteration::OF_RECORDS,
     fills: FILLS,
     // Whose masks they are is not known of all that is in one.
     masks: MaskMeaning::Asked,
     terms: &[],
+    citation: None,
     published: &[],
 };
 

@@ -73,6 +73,12 @@ impl From<PictureFault> for NotFound {
     }
 }
 
+/// What lies in a file as if it were a member.
+fn entry(name: &str, offset: u64, length: u64, note: Note) -> Entry<'_, Note> {
+    let (name, kind) = (name.as_bytes(), MemberKind::File);
+    Entry { name, header_offset: offset, offset, length, kind, note }
+}
+
 /// The files of a release that hold pictures. A file's number is its place.
 pub struct Archives {
     tree: Arc<dyn ReadTree>,
@@ -364,22 +370,44 @@ impl Archives {
     /// Where it cannot be one, or cannot be read.
     pub fn loose(&self, name: &str, number: u32) -> Result<Picture, NotFound> {
         let file = self.open(number)?;
-        let length = file.len();
+        self.range(name, number, file.as_ref(), 0, file.len())
+    }
+
+    /// The picture that a range of the file `number` is, which is open.
+    ///
+    /// # Errors
+    /// Where it cannot be one, or cannot be read.
+    pub fn range(
+        &self,
+        name: &str,
+        number: u32,
+        file: &dyn ReadAt,
+        offset: u64,
+        length: u64,
+    ) -> Result<Picture, NotFound> {
         let note = match length {
             0 => Note::Unprobed,
             _ => {
-                self.note(file.as_ref(), 0, length, &[]).map_err(|e| self.read_error(number, e))?
+                let note = self.note(file, offset, length, &[]);
+                note.map_err(|error| self.read_error(number, error))?
             }
         };
-        let entry = Entry {
-            name: name.as_bytes(),
-            header_offset: 0,
-            offset: 0,
-            length,
-            kind: MemberKind::File,
-            note,
+        Ok(self.member(name, number, &entry(name, offset, length, note))?)
+    }
+
+    /// The picture that bytes are which do not lie in the file `number` as they are.
+    ///
+    /// # Errors
+    /// Where they cannot be one.
+    pub fn held(&self, name: &str, number: u32, bytes: &[u8]) -> Result<Picture, PictureFault> {
+        let length = bytes.len() as u64;
+        let note = match probe_head(bytes, length) {
+            _ if length == 0 || self.probe == Probe::None => Note::Unprobed,
+            Head::Known(probed) => Note::Known(probed),
+            Head::Unknown | Head::NeedsMore => Note::Unknown,
         };
-        Ok(self.member(name, number, &entry)?)
+        let picture = self.member(name, number, &entry(name, 0, length, note));
+        picture.map_err(|fault| PictureFault { offset: None, ..fault })
     }
 
     /// Why `name` is not in an archive that is there, where `wanted` was looked for as the

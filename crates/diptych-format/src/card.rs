@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use diptych_schema::Split;
 
+use crate::Citation;
 use crate::record::{Field, Kind};
 use crate::writer::Provenance;
 
@@ -149,13 +150,16 @@ fn dtype(kind: &Kind) -> &'static str {
     }
 }
 
-/// What a card says of where the pairs come from: datasets with their counts, and licences and
-/// terms as far as the releases state them.
+/// What a card says of where the pairs come from: datasets with their counts and where they were
+/// published, licences and terms as far as the releases state them, and how each is cited.
 #[must_use]
 pub fn origins(provenance: &Provenance) -> String {
-    let mut text = String::from("## Where the pairs come from\n\n| dataset | pairs |\n|---|---|\n");
+    let mut text = String::from(
+        "## Where the pairs come from\n\n| dataset | pairs | published at |\n|---|---|---|\n",
+    );
     for (dataset, pairs) in &provenance.datasets {
-        let _ = writeln!(text, "| {} | {pairs} |", markdown(dataset));
+        let at = provenance.citations.get(dataset).map_or("", |citation| citation.dataset);
+        let _ = writeln!(text, "| {} | {pairs} | {at} |", markdown(dataset));
     }
     let stated: u64 = provenance.licences.values().sum();
     let all: u64 = provenance.datasets.values().sum();
@@ -172,8 +176,24 @@ pub fn origins(provenance: &Provenance) -> String {
     for (dataset, terms) in &provenance.terms {
         let _ = writeln!(text, "\nTerms of {}: {}", markdown(dataset), terms.join(" "));
     }
+    text.push_str("\n## How to cite them\n\n");
+    for dataset in provenance.datasets.keys() {
+        let _ = writeln!(text, "- {}: {}", markdown(dataset), cited(provenance, dataset));
+    }
     let _ = writeln!(text, "\nWritten by {}.", provenance.generator);
     text
+}
+
+/// A citation, or what to do where none is known.
+fn cited(provenance: &Provenance, dataset: &str) -> String {
+    let Some(citation) = provenance.citations.get(dataset) else {
+        return "as its release asks for it, which is not known here.".to_owned();
+    };
+    let Citation { authors, title, published, dataset } = citation;
+    match (*authors, *published) {
+        ("", "") => format!("{title}, by its name and where it was published, {dataset}"),
+        _ => format!("{authors}. {title}. {published}."),
+    }
 }
 
 /// Text of a release in a table or a line of Markdown: nothing in it is markup.
@@ -245,20 +265,34 @@ dataset_info:
         assert_eq!(front_matter(&splits, &names, ""), expected);
     }
 
+    const PAPER: Citation = Citation {
+        authors: "A. One and B. Two",
+        title: "The Title: Of It",
+        published: "Journal, 2026",
+        dataset: "https://b",
+    };
+    const NO_PAPER: Citation =
+        Citation { authors: "", title: "C", published: "", dataset: "https://c" };
+
     #[test]
     fn the_origins_say_what_no_release_states() {
         let provenance = Provenance {
             generator: "diptych 1".to_owned(),
-            datasets: BTreeMap::from([("a".to_owned(), 3), ("b".to_owned(), 2)]),
+            datasets: [("a", 3), ("b", 2), ("c", 1)].map(|(of, n)| (of.to_owned(), n)).into(),
             licences: BTreeMap::from([("cc-by-4.0".to_owned(), 2)]),
-            terms: BTreeMap::from([("b".to_owned(), &["Ask first.", "Cite."][..])]),
+            terms: BTreeMap::from([("b".to_owned(), &["Ask first.", "Mind."][..])]),
+            citations: BTreeMap::from([("b".to_owned(), PAPER), ("c".to_owned(), NO_PAPER)]),
         };
         let text = origins(&provenance);
-        assert!(text.contains("| a | 3 |\n| b | 2 |\n"), "{text}");
-        assert!(text.contains("cc-by-4.0 (2 pairs), none stated (3 pairs).\n"), "{text}");
-        assert!(
-            text.contains("\nTerms of b: Ask first. Cite.\n\nWritten by diptych 1.\n"),
-            "{text}"
-        );
+        let rows = "| a | 3 |  |\n| b | 2 | https://b |\n| c | 1 | https://c |\n";
+        assert!(text.contains(rows), "{text}");
+        assert!(text.contains("cc-by-4.0 (2 pairs), none stated (4 pairs).\n"), "{text}");
+        let end = "\nTerms of b: Ask first. Mind.\n\n\
+                   ## How to cite them\n\n\
+                   - a: as its release asks for it, which is not known here.\n\
+                   - b: A. One and B. Two. The Title: Of It. Journal, 2026.\n\
+                   - c: C, by its name and where it was published, https://c\n\n\
+                   Written by diptych 1.\n";
+        assert!(text.ends_with(end), "{text}");
     }
 }

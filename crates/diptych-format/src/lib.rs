@@ -17,6 +17,7 @@
 //! - [`card`]: the card of an output.
 //! - [`split_files`]: the names of outputs that are numbered files, a split's by themselves.
 
+mod alteration;
 pub mod archives;
 pub mod card;
 mod ending;
@@ -36,6 +37,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use alteration::{Alteration, Altered};
 pub use ending::EndOfRows;
 pub use error::{FormatError, Place};
 pub use options::{OptionKind, OptionSpec, Options, Used};
@@ -60,8 +62,11 @@ pub struct About {
     pub writes: bool,
     /// What its user may choose with `-o NAME.KEY=VALUE`.
     pub options: &'static [OptionSpec],
-    /// What it cannot hold or does not keep, a sentence each.
+    /// What of a release is not read, a sentence each.
     pub losses: &'static [&'static str],
+    /// What an output does not hold as it went in, in the order of [`Altered::ALL`]. Empty where
+    /// the format is only read.
+    pub alters: &'static [Alteration],
     /// Which columns of the canonical schema its releases fill, and from what.
     pub fills: &'static [Fill],
     /// What the masks of its releases say.
@@ -69,9 +74,25 @@ pub struct About {
     /// What its authors state of rights that no field of a pair says: a sentence each, about the
     /// dataset that is called as the format.
     pub terms: &'static [&'static str],
+    /// How the dataset is cited that is called as the format, and where it was published; `None`
+    /// where the format is of no dataset.
+    pub citation: Option<Citation>,
     /// How many pairs of a kind the authors published; for copies to be held against, never to
     /// stop at.
     pub published: &'static [Published],
+}
+
+/// How a dataset is cited: as its authors ask for it, and no more than is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Citation {
+    /// The authors, as they name themselves; empty where they are not known.
+    pub authors: &'static str,
+    /// The title of their paper; the dataset's name where no paper is known.
+    pub title: &'static str,
+    /// Where the paper was published, and when; empty where none is known.
+    pub published: &'static str,
+    /// Where the dataset was published.
+    pub dataset: &'static str,
 }
 
 /// What the masks of a release say.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use diptych_schema::Split;
 use diptych_storage::text::runs;
+
+use crate::foreign::split_of;
 
 /// More shards than any release has: a larger number in a name is no count of shards.
 const MOST_SHARDS: u32 = 100_000;
@@ -20,6 +23,32 @@ pub struct ShardName {
     pub index: u32,
     /// Digits of a number in the name.
     width: usize,
+    /// Whether a digest of the file's bytes follows the numbers, so that nobody can know the name of
+    /// another: `train-00000-of-00262-504518959982bcec.parquet`.
+    hashed: bool,
+}
+
+/// Shards whose names count them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The folder and the words before the number: `data/train`.
+    pub series: String,
+    /// How many are here.
+    pub here: u64,
+    /// How many there are by their names.
+    pub stated: u64,
+    /// Names of those that are not here.
+    pub missing: Option<String>,
+}
+
+/// The split that the path of a shard tells: the words before its numbers, or a folder's name.
+#[must_use]
+pub fn split_of_path(path: &str, ending: &str) -> Option<Split> {
+    let series = ShardName::parse(path).map(|name| name.series);
+    let stem = path.strip_suffix(ending).unwrap_or(path);
+    let mut words = series.as_deref().unwrap_or(stem).rsplit('/');
+    let is_mark = |c: char| c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+    words.find_map(|word| split_of(word.trim_end_matches(is_mark)))
 }
 
 impl ShardName {
@@ -31,6 +60,10 @@ impl ShardName {
         let (stem, ending) = file.split_at_checked(dot)?;
         let (stem, count_digits) = stem.rsplit_once("-of-")?;
         let (words, index_digits) = stem.rsplit_once('-')?;
+        let (count_digits, hashed) = match count_digits.split_once('-') {
+            Some((digits, digest)) if is_digest(digest) => (digits, true),
+            _ => (count_digits, false),
+        };
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if !digits(count_digits) || !digits(index_digits) || words.is_empty() {
             return None;
@@ -44,6 +77,7 @@ impl ShardName {
             count,
             index,
             width,
+            hashed,
         })
     }
 
@@ -51,7 +85,7 @@ impl ShardName {
     #[must_use]
     pub fn released(series: &str, ending: &str, count: u32) -> Self {
         let (series, ending) = (series.to_owned(), ending.to_owned());
-        Self { series, ending, count, index: 0, width: 5 }
+        Self { series, ending, count, index: 0, width: 5, hashed: false }
     }
 
     /// The last words before the number: `train`.
@@ -60,12 +94,19 @@ impl ShardName {
         self.series.rsplit('/').next()
     }
 
-    /// The name of another shard of the series.
+    /// The name of another shard of the series; with a `*` for a digest that nobody can know.
     #[must_use]
     pub fn sibling(&self, index: u32) -> String {
-        let Self { series, ending, count, width, .. } = self;
-        format!("{series}-{index:0width$}-of-{count:0width$}{ending}")
+        let Self { series, ending, count, width, hashed, .. } = self;
+        let digest = if *hashed { "-*" } else { "" };
+        format!("{series}-{index:0width$}-of-{count:0width$}{digest}{ending}")
     }
+}
+
+/// Whether words of a name are a digest, or stand for one.
+fn is_digest(text: &str) -> bool {
+    text == "*"
+        || (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Shards of one series, of which not all need be there.
@@ -91,6 +132,18 @@ pub fn series<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<Series> {
 }
 
 impl Series {
+    /// How many there are, and how many should be.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        let missing = self.missing();
+        Counted {
+            series: self.example.series.clone(),
+            here: self.present.len() as u64,
+            stated: self.example.count.into(),
+            missing: (!missing.is_empty()).then(|| self.missing_names(&missing)),
+        }
+    }
+
     /// The numbers of those that are missing.
     #[must_use]
     pub fn missing(&self) -> Vec<u32> {
@@ -117,6 +170,32 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digests_in_names_are_not_known_of_others() {
+        let name =
+            |index| format!("data/train-0000{index}-of-00003-50451895998{index}bcec.parquet");
+        let (first, last) = (name(0), name(2));
+        let found = series([first.as_str(), last.as_str()].into_iter());
+        assert_eq!(found.len(), 1);
+        let missing = "data/train-00001-of-00003-*.parquet";
+        assert_eq!(found[0].counted().missing.as_deref(), Some(missing));
+        assert_eq!((found[0].counted().here, found[0].counted().stated), (2, 3));
+        assert_eq!(ShardName::parse("a-0-of-2-later.parquet"), None);
+        assert_eq!(split_of_path(&first, ".parquet"), Some(Split::Train));
+    }
+
+    #[test]
+    fn a_split_is_told_by_a_name() {
+        let of = |path: &str| split_of_path(path, ".tar");
+        assert_eq!(of("data/val-00000-of-00001.tar"), Some(Split::Val));
+        assert_eq!(of("train/00000.tar"), Some(Split::Train));
+        assert_eq!(of("x/dev_0001.tar"), Some(Split::Val));
+        assert_eq!(of("test.tar"), Some(Split::Test));
+        assert_eq!(of("training/a-0.tar"), Some(Split::Train));
+        assert_eq!(of("latest-0.tar"), None);
+        assert_eq!(of("0.tar"), None);
+    }
 
     #[test]
     fn shard_names_are_taken_apart() {

@@ -12,6 +12,7 @@ use diptych_storage::output::{OutputError, StagedFile};
 use diptych_storage::{ReadAt, RelPath};
 use serde::{Deserialize, Serialize};
 
+use crate::Citation;
 use crate::error::FormatError;
 use crate::rejection::Notice;
 
@@ -242,6 +243,8 @@ pub struct Provenance {
     pub licences: BTreeMap<String, u64>,
     /// What the authors of these datasets state of rights besides, a sentence each.
     pub terms: BTreeMap<String, &'static [&'static str]>,
+    /// How those of the datasets are cited of which that is known.
+    pub citations: BTreeMap<String, Citation>,
 }
 
 /// Files of a unit being written.

@@ -32,8 +32,8 @@ mod side;
 mod tops;
 
 use diptych_format::{
-    About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Reader,
-    ReaderInput, Used,
+    About, Citation, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec,
+    Reader, ReaderInput, Used,
 };
 use diptych_storage::ReadTree;
 
@@ -51,6 +51,15 @@ const MASKS: &str = "masks";
 const RECAP: &str = "recap";
 
 struct ImgEdit;
+
+/// Dataset and benchmark are of one paper.
+const CITATION: Citation = Citation {
+    authors: "Yang Ye, Xianyi He, Zongjian Li, Bin Lin, Shenghai Yuan, Zhiyuan Yan, Bohan Hou and \
+              Li Yuan",
+    title: "ImgEdit: A Unified Image Editing Dataset and Benchmark",
+    published: "arXiv preprint arXiv:2505.20275, 2025",
+    dataset: "https://huggingface.co/datasets/sysuyy/ImgEdit",
+};
 
 const ABOUT: About = About {
     name: NAME,
@@ -82,9 +91,11 @@ const ABOUT: About = About {
         },
     ],
     losses: &[],
+    alters: &[],
     fills: FILLS,
     masks: MaskMeaning::Asked,
     terms: &[],
+    citation: Some(CITATION),
     published: parts::PUBLISHED,
 };
 

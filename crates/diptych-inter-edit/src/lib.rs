@@ -24,7 +24,7 @@ mod text;
 mod wire;
 
 use diptych_format::{
-    About, Detection, Fill, Format, FormatError, MaskMeaning, Reader, ReaderInput,
+    About, Citation, Detection, Fill, Format, FormatError, MaskMeaning, Reader, ReaderInput,
 };
 use diptych_storage::ReadTree;
 
@@ -44,9 +44,18 @@ const ABOUT: About = About {
     writes: false,
     options: &[],
     losses: &[],
+    alters: &[],
     fills: FILLS,
     masks: MaskMeaning::Asked,
     terms: &[],
+    citation: Some(Citation {
+        authors: "Delong Liu, Haotian Hou, Zhaohui Hou, Zhiyuan Huang, Shihao Han, Mingjie Zhan, \
+                  Zhicheng Zhao and Fei Su",
+        title: "Inter-Edit: First Benchmark for Interactive Instruction-Based Image Editing",
+        published: "Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern \
+                    Recognition, 2026",
+        dataset: "https://huggingface.co/datasets/a1557811266/Inter-Edit-Train",
+    }),
     published: parts::PUBLISHED,
 };
 

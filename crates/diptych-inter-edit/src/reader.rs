@@ -110,7 +110,9 @@ impl InterEditReader {
             let (kind, at) = ("manifest_mismatch".to_owned(), Place::file(&self.label, file));
             notices.push(Notice { kind, at, detail });
         };
-        for (metadata, rows) in self.metadata.iter().zip(&self.rows) {
+        // What lies beyond was not asked for, and says nothing.
+        let read = self.metadata.iter().zip(&self.rows).zip(&tally.edits);
+        for ((metadata, rows), _) in read {
             let rows = rows.load(Ordering::Relaxed);
             let stated = metadata.shard.and_then(|shard| self.manifest.rows_of(shard));
             if let Some(stated) = stated.filter(|n| metadata.file.is_some() && *n != rows) {

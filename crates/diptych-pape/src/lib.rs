@@ -37,8 +37,8 @@ mod wire;
 mod writer;
 
 use diptych_format::{
-    About, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Options,
-    Reader, ReaderInput, Used, Writer,
+    About, Alteration, Altered, Citation, Detection, Fill, Format, FormatError, MaskMeaning,
+    OptionKind, OptionSpec, Options, Reader, ReaderInput, Used, Writer,
 };
 use diptych_storage::ReadTree;
 
@@ -80,12 +80,41 @@ const ABOUT: About = About {
         },
     ],
     losses: &[],
+    alters: &[
+        Alteration { of: Altered::Order, says: "kept within an editor folder" },
+        Alteration::WITHOUT_TARGET,
+        Alteration {
+            of: Altered::MaskForm,
+            says: "PAPE's own are copied, others are written as an 8-bit grey PNG, 255 = edited",
+        },
+        Alteration {
+            of: Altered::MaskGrid,
+            says: "brought to the source's, unless `--mask-grid released` is given",
+        },
+        Alteration {
+            of: Altered::MaskMeaning,
+            says: "made anew by comparing the pictures, unless `--mask-from` says otherwise",
+        },
+        Alteration::NOT_FINITE,
+        Alteration::REGION_PICTURE,
+        Alteration { of: Altered::Split, says: "all get the strictest one: test, val, train" },
+        Alteration {
+            of: Altered::NativeSplit,
+            says: "PAPE's own rows tell of the list that is written, by its name",
+        },
+    ],
     fills: FILLS,
     masks: MaskMeaning::Changed,
     terms: &[
         "Its source photographs are those of COCO, ImageNet and Places, and stay under the terms of \
          these.",
     ],
+    citation: Some(Citation {
+        authors: "",
+        title: "PAPE",
+        published: "",
+        dataset: "https://huggingface.co/datasets/PatrickZZZ/PAPE_Dataset",
+    }),
     published: parts::PUBLISHED,
 };
 

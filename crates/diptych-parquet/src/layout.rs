@@ -27,7 +27,7 @@ use crate::names::Names;
 const HUGGINGFACE: &str = "huggingface";
 
 /// The key by which a file is told to be one of ours.
-const DIPTYCH: &str = "diptych";
+pub(crate) const DIPTYCH: &str = "diptych";
 
 /// The version of the layout, in the file's own head.
 const LAYOUT_VERSION: u32 = 1;
@@ -37,6 +37,9 @@ pub(crate) const SOURCE: &str = "source";
 pub(crate) const REFERENCES: &str = "references";
 pub(crate) const TARGET: &str = "target";
 pub(crate) const MASK: &str = "mask";
+
+/// All of them.
+pub(crate) const PICTURES: [&str; 4] = [SOURCE, REFERENCES, TARGET, MASK];
 
 /// Strings that are nearly all different: looking each up in a dictionary gains nothing.
 const UNIQUE: &[&str] = &["pair_id", "native"];

@@ -3,23 +3,40 @@
 //!
 //! One schema in every file, whatever the data: the columns of the record, and before the column
 //! `pictures` those of the pictures, `source`, `references`, `target` and `mask`. What decides
-//! whether a reader shows a picture is in [`layout`]; how the bytes get into the file without being
-//! held is in [`group`].
+//! whether a reader shows a picture is in the module `layout`; how the bytes get into the file
+//! without being held is in the module `group`.
+//!
+//! What was written here is read back whole: the columns of the record say all of a pair, and its
+//! pictures are ranges of the file. Of files that others made the columns are told by their names
+//! and physical types ([`diptych_format::foreign`]).
+//!
+//! - `columns`: what the columns of a file are.
+//! - `files`: which files a copy has, and which it should have.
+//! - `look`, `detect`: whether a folder is such files, and of whom.
+//! - `reader`, `pictures`, `row`: rows into edits.
 
 mod card;
+mod columns;
+mod detect;
+mod files;
 mod group;
 mod layout;
+mod look;
 mod names;
 mod path_columns;
 mod picture_column;
-#[cfg(test)]
-mod values;
+mod pictures;
+mod reader;
+mod row;
 mod wire;
 mod writer;
 
+use diptych_format::foreign::MAP;
 use diptych_format::{
-    About, Format, FormatError, MaskMeaning, OptionKind, OptionSpec, Options, Used, Writer,
+    About, Alteration, Detection, Fill, Format, FormatError, MaskMeaning, OptionKind, OptionSpec,
+    Options, Reader, ReaderInput, Used, Writer,
 };
+use diptych_storage::ReadTree;
 
 /// The format.
 pub const FORMAT: &dyn Format = &Parquet;
@@ -41,10 +58,11 @@ struct Parquet;
 const ABOUT: About = About {
     name: NAME,
     title: "Parquet",
-    summary: "Parquet files with the pictures in them, for datasets and the Hub",
-    reads: false,
+    summary: "Parquet files with the pictures in them, for datasets and the Hub; those of others by the names and types of their columns",
+    reads: true,
     writes: true,
     options: &[
+        MAP,
         OptionSpec {
             key: ROW_GROUP,
             kind: OptionKind::Size,
@@ -69,20 +87,94 @@ const ABOUT: About = About {
             used: Used::Writing,
         },
     ],
-    losses: &[
-        "numbers that are not finite become null",
-        "a mask is written in its one form: an 8-bit grey PNG, 255 = edited",
-        "pictures of regions (not run lengths) are left out",
-    ],
-    fills: &[],
-    masks: MaskMeaning::None,
+    losses: &[],
+    alters: Alteration::OF_RECORDS,
+    fills: FILLS,
+    // Whose masks they are is not known of all that is in one.
+    masks: MaskMeaning::Asked,
     terms: &[],
+    citation: None,
     published: &[],
 };
+
+const FILLS: &[Fill] = &[
+    Fill {
+        column: "pair_id",
+        from: "the record; of a foreign row its file and number, or what the map calls its id",
+    },
+    Fill {
+        column: "dataset",
+        from: "the record; of a foreign row that of the known layout, else `parquet`",
+    },
+    Fill { column: "subset", from: "the record; of a foreign row a split's word that is none" },
+    Fill {
+        column: "split",
+        from: "the record; of a foreign row its `split`, else the name of its file",
+    },
+    Fill { column: "session_id", from: "the record; of a foreign row its session" },
+    Fill { column: "turn", from: "the record; of a foreign row its place in the session" },
+    Fill { column: "base", from: "the record; of a foreign row the turn before" },
+    Fill { column: "premise", from: "the record" },
+    Fill { column: "group_id", from: "the record" },
+    Fill { column: "variant", from: "the record" },
+    Fill {
+        column: "inverse_of",
+        from: "the record; of a foreign pair that the inverse instruction makes, the other",
+    },
+    Fill {
+        column: "edit_type",
+        from: "the record; of a foreign row its kind of edit, by the shared word where that is known",
+    },
+    Fill { column: "edit_type_native", from: "the record; of a foreign row its kind of edit" },
+    Fill { column: "instruction", from: "the record; of a foreign row its first wording" },
+    Fill {
+        column: "language",
+        from: "the record; of a foreign row its `language`, else `zh` for text with Han characters",
+    },
+    Fill {
+        column: "instructions",
+        from: "the record; of a foreign row all wordings where there are several",
+    },
+    Fill { column: "captions", from: "the record; of a foreign row its descriptions" },
+    Fill { column: "editor", from: "the record; of a foreign row its editor" },
+    Fill {
+        column: "source",
+        from: "the column `source`; of a foreign row what the map calls so, as all pictures",
+    },
+    Fill {
+        column: "references",
+        from: "the column `references`; of a foreign row the pictures behind the first of a list, and what the map calls so",
+    },
+    Fill { column: "target", from: "the column `target`" },
+    Fill {
+        column: "mask",
+        from: "the column `mask`, white is edited; of a foreign row as the map says, on the source's grid, held against the sizes",
+    },
+    Fill { column: "box", from: "the record" },
+    Fill { column: "regions", from: "the record" },
+    Fill { column: "scores", from: "the record" },
+    Fill {
+        column: "labels",
+        from: "the record; of a foreign row a split's word that is none (`split_native`), and `instruction_empty`",
+    },
+    Fill { column: "licence", from: "the record" },
+    Fill {
+        column: "native",
+        from: "the record; of a foreign row all of its columns but the bytes of pictures",
+    },
+];
 
 impl Format for Parquet {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    fn detect(&self, tree: &dyn ReadTree) -> Detection {
+        detect::detect(tree)
+    }
+
+    fn open_reader(&self, input: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
+        Ok(Box::new(reader::FileReader::open(&input)?))
     }
 
     fn open_writer(&self, options: &Options) -> Result<Box<dyn Writer>, FormatError> {

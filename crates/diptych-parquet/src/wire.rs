@@ -1,14 +1,7 @@
-//! Pages of a column as bytes: their heads, and the levels that say which rows have a value, written
-//! and read. No I/O.
+//! Pages of a column as bytes: their heads, and the levels that say which rows have a value. No I/O.
+//! How they are read is in [`diptych_storage::parquet::head`].
 //!
-//! The `parquet` crate takes a page as a whole, picture and all. To write its head, or to know where
-//! a picture lies, takes some fifty bytes of it.
-
-#[cfg(test)]
-mod read;
-
-#[cfg(test)]
-pub(crate) use read::{PageFault, PageLevels, levels, page_head};
+//! The `parquet` crate takes a page as a whole, picture and all. Its head takes some fifty bytes.
 
 // Types of fields, as the compact form of Thrift numbers them.
 const INT: u8 = 5;

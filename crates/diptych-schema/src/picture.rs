@@ -42,8 +42,11 @@ pub enum Address {
         row_group: u32,
         /// Leaf column, from 0, in the order of the Parquet schema.
         column: u32,
-        /// Row within the row group, from 0.
+        /// Which of the column's values in the row group it is, from 0, nulls counted: the row
+        /// within the row group, but where rows are lists of pictures.
         row: u64,
+        /// Bytes.
+        length: u64,
     },
     /// The bytes themselves.
     Inline(Vec<u8>),
@@ -77,9 +80,9 @@ impl Address {
     #[must_use]
     pub fn length(&self) -> Option<u64> {
         match self {
-            Self::Range { length, .. } => Some(*length),
+            Self::Range { length, .. } | Self::Cell { length, .. } => Some(*length),
             Self::Inline(bytes) => u64::try_from(bytes.len()).ok(),
-            Self::Cell { .. } | Self::Url { .. } => None,
+            Self::Url { .. } => None,
         }
     }
 

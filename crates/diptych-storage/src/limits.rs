@@ -25,6 +25,9 @@ pub struct Limits {
     pub pixels: u64,
     /// Bytes of a picture that has to be decoded or held in memory.
     pub picture_bytes: u64,
+    /// Bytes of a page of a Parquet file that has to be decompressed, before and after, and of all
+    /// such pages that are kept. A page holds as many pictures as its writer put into it.
+    pub page_bytes: u64,
 }
 
 impl Limits {
@@ -39,6 +42,7 @@ impl Limits {
         folder_depth: 32,
         pixels: 100_000_000,
         picture_bytes: 256 << 20,
+        page_bytes: 1 << 30,
     };
 }
 

@@ -1,4 +1,12 @@
 //! Parquet files of a release, read at positions like every other file.
+//!
+//! - [`head`]: heads of pages and levels of values, as bytes.
+//! - [`chunk`]: values of a column of bytes, page after page.
+//! - [`cells`]: values by their places.
+
+pub mod cells;
+pub mod chunk;
+pub mod head;
 
 use std::fmt::Display;
 use std::io::BufReader;

@@ -1,5 +1,6 @@
 //! Whether a tree is WebDataset shards of edits.
 
+use diptych_format::foreign::known::names;
 use diptych_format::{Confidence, Detection};
 use diptych_storage::ReadTree;
 use diptych_storage::text::printable;
@@ -22,7 +23,7 @@ pub(crate) fn detect(tree: &dyn ReadTree) -> Detection {
         let reason = format!("the samples of {path} have the fields of {}", known.title);
         return Detection::yes(Confidence::Strong, reason);
     }
-    let (pictures, others) = look.names();
+    let (pictures, others) = names(&look.shapes);
     let told = |names: &[&str]| printable(names.join(", ").as_bytes());
     if let Some(path) = look.samples.as_ref().filter(|_| pictures.len() > 1) {
         let reason = format!("the samples of {path} have the pictures {}", told(&pictures));

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use diptych_format::foreign::split_of;
-use diptych_format::shards::{ShardName, series};
+use diptych_format::shards::{Counted, series, split_of_path};
 use diptych_schema::Split;
 use diptych_storage::{ReadTree, RelPath};
 
@@ -28,17 +27,6 @@ pub(crate) enum State {
     /// Others of its series are there.
     Missing,
     Compressed,
-}
-
-/// Shards whose names count them.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// The folder and the words before the number: `data/train`.
-    pub(crate) series: String,
-    pub(crate) here: u64,
-    pub(crate) stated: u64,
-    /// Names of those that are not there.
-    pub(crate) missing: Option<String>,
 }
 
 /// The shards of a copy, in the order of their paths.
@@ -77,15 +65,10 @@ impl Layout {
         }
         let mut counted = Vec::new();
         for series in series(names.iter().map(String::as_str)) {
-            let missing = series.missing();
-            counted.push(Counted {
-                series: series.example.series.clone(),
-                here: series.present.len() as u64,
-                stated: series.example.count.into(),
-                missing: (!missing.is_empty()).then(|| series.missing_names(&missing)),
-            });
+            counted.push(series.counted());
+            let missing = series.missing().into_iter();
             shards.extend(
-                missing.into_iter().map(|index| Shard {
+                missing.map(|index| Shard {
                     path: series.example.sibling(index),
                     state: State::Missing,
                 }),
@@ -102,12 +85,9 @@ impl Shard {
         self.path.strip_suffix(SHARD).unwrap_or(&self.path)
     }
 
-    /// The split that its name tells: the words before the numbers, or a folder's name.
+    /// The split that its name tells.
     pub(crate) fn split(&self) -> Option<Split> {
-        let series = ShardName::parse(&self.path).map(|name| name.series);
-        let mut words = series.as_deref().unwrap_or(self.stem()).rsplit('/');
-        let is_mark = |c: char| c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
-        words.find_map(|word| split_of(word.trim_end_matches(is_mark)))
+        split_of_path(&self.path, SHARD)
     }
 }
 
@@ -151,17 +131,5 @@ mod tests {
             missing: Some("data/train-00001-of-00003.tar".to_owned()),
         };
         assert_eq!(found.counted, [counted]);
-    }
-
-    #[test]
-    fn a_split_is_told_by_a_name() {
-        let of = |path: &str| Shard { path: path.to_owned(), state: State::Missing }.split();
-        assert_eq!(of("data/val-00000-of-00001.tar"), Some(Split::Val));
-        assert_eq!(of("train/00000.tar"), Some(Split::Train));
-        assert_eq!(of("x/dev_0001.tar"), Some(Split::Val));
-        assert_eq!(of("test.tar"), Some(Split::Test));
-        assert_eq!(of("training/a-0.tar"), Some(Split::Train));
-        assert_eq!(of("latest-0.tar"), None);
-        assert_eq!(of("0.tar"), None);
     }
 }

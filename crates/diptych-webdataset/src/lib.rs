@@ -36,7 +36,8 @@ mod writer;
 
 use diptych_format::foreign::MAP;
 use diptych_format::{
-    About, Detection, Fill, Format, FormatError, MaskMeaning, Options, Reader, ReaderInput, Writer,
+    About, Alteration, Detection, Fill, Format, FormatError, MaskMeaning, Options, Reader,
+    ReaderInput, Writer,
 };
 use diptych_storage::ReadTree;
 
@@ -56,15 +57,14 @@ const ABOUT: About = About {
     writes: true,
     options: &[MAP],
     losses: &[
-        "numbers that are not finite become null",
-        "a mask is written in its one form: an 8-bit grey PNG, 255 = edited",
-        "pictures of regions (not run lengths) are left out",
-        "of foreign samples members that are neither pictures nor JSON nor text, such as arrays, are left out",
+        "of foreign samples members that are neither pictures nor JSON nor text, such as arrays",
     ],
+    alters: Alteration::OF_RECORDS,
     fills: FILLS,
     // Whose masks they are is not known of all that is in one.
     masks: MaskMeaning::Asked,
     terms: &[],
+    citation: None,
     published: &[],
 };
 

@@ -21,7 +21,7 @@ pub(crate) struct Look {
     /// A shard whose samples have the record that this program writes.
     pub(crate) ours: Option<RelPath>,
     /// Fields of the samples, and what they hold.
-    shapes: Shapes,
+    pub(crate) shapes: Shapes,
     /// Pictures as they are called if dots in front of their names belong to keys.
     behind_dots: Shapes,
     /// A shard with a sample of two pictures or more, or of a picture and JSON.
@@ -50,15 +50,6 @@ impl Look {
             shapes.extend(self.shapes.iter().map(|(name, shape)| (name.clone(), *shape)));
             known(&shapes)
         })
-    }
-
-    /// The names of fields that are pictures, and of others.
-    pub(crate) fn names(&self) -> (Vec<&str>, Vec<&str>) {
-        let all = self.shapes.iter().map(|(name, shape)| (name.as_str(), *shape));
-        let (pictures, others): (Vec<_>, Vec<_>) =
-            all.partition(|(_, shape)| *shape == Shape::Picture);
-        let names = |of: Vec<(_, _)>| of.into_iter().map(|(name, _)| name).collect();
-        (names(pictures), names(others))
     }
 
     fn shard(&mut self, path: &RelPath, file: &dyn ReadAt) {

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::archives::{ArchiveIndex, Archives};
-use diptych_format::foreign::{ColumnMap, MAP, MapError};
-use diptych_format::options::OptionError;
+use diptych_format::foreign::ColumnMap;
+use diptych_format::foreign::known::unknown;
+use diptych_format::shards::Counted;
 use diptych_format::{
     Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection, SourceFile,
     Tally,
@@ -16,7 +17,7 @@ use diptych_storage::{Limits, ReadAt, ReadTree};
 
 use crate::NAME;
 use crate::groups::{Few, Groups, Told};
-use crate::layout::{Counted, Layout, Shard, State};
+use crate::layout::{Layout, Shard, State};
 use crate::look::Look;
 use crate::sample::{Loss, Sample};
 
@@ -45,16 +46,16 @@ impl ShardReader {
         if files.is_empty() {
             return Err(nothing("no shard: there is no .tar".to_owned()));
         }
-        let map = match input.options.get(MAP.key) {
-            "" => {
+        let map = match ColumnMap::given(NAME, input.options)? {
+            None => {
                 let look = Look::at(input.tree.as_ref());
                 match (&look.ours, look.known()) {
                     (Some(_), _) => None,
                     (None, Some(known)) => Some(known.map()),
-                    (None, None) => return Err(nothing(unknown(&look))),
+                    (None, None) => return Err(nothing(unknown(&look.shapes))),
                 }
             }
-            text => Some(ColumnMap::parse(text).map_err(|error| no_map(text, &error))?),
+            given => given,
         };
         Ok(Self {
             tree: Arc::clone(&input.tree),
@@ -122,30 +123,6 @@ impl ShardReader {
             .flatten(),
         );
     }
-}
-
-/// Why a release cannot be read without being told what its fields are.
-fn unknown(look: &Look) -> String {
-    let (pictures, others) = look.names();
-    let told = |names: &[&str]| match names {
-        [] => "none".to_owned(),
-        names => printable(names.join(", ").as_bytes()),
-    };
-    format!(
-        "which fields are source and target is not known: pictures are {}; other fields are {}",
-        told(&pictures),
-        told(&others)
-    )
-}
-
-fn no_map(text: &str, error: &MapError) -> FormatError {
-    OptionError::Value {
-        format: NAME,
-        key: MAP.key,
-        expected: format!("a map of columns ({error})"),
-        found: text.to_owned(),
-    }
-    .into()
 }
 
 impl Reader for ShardReader {

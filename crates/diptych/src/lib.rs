@@ -27,7 +27,8 @@
 //! catalog back:
 //!
 //! ```
-//! use diptych::{Request, Silent, SourceRequest, catalog::Catalog};
+//! use diptych::storage::Limits;
+//! use diptych::{Request, Silent, SourceRequest, catalog::Catalog, pictures::Pictures};
 //!
 //! # let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/inter-edit-train");
 //! # let folder = tempfile::tempdir()?;
@@ -36,16 +37,19 @@
 //! let request = Request::new(vec![source], "", &out);
 //! diptych::engine().index(&request, &Silent)?;
 //! let catalog = Catalog::open(&out)?.ok_or("no catalog")?;
+//! let pictures = Pictures::of(&catalog, &[], Limits::DEFAULT)?;
 //! for pair in catalog.pairs(0, 0, 3)? {
 //!     let pair = pair?;
-//!     println!("{}: {:?}, {:?}", pair.pair_id, pair.instruction, pair.source.size());
+//!     let source = pictures.bytes(&pair.source.address)?;
+//!     println!("{}: {:?}, {} bytes", pair.pair_id, pair.instruction, source.len());
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub use diptych_convert::{
     DryRun, Engine, EngineError, Event, GENERATOR, MaskGrid, Observer, Outcome, Request, Silent,
-    SourceRequest, catalog, detect, error, inspect, masks, observe, plan, report, request,
+    SourceRequest, catalog, detect, error, inspect, masks, observe, pictures, plan, report,
+    request,
 };
 pub use diptych_convert::{Indexed, RunRequest};
 pub use diptych_format as format;

@@ -308,6 +308,7 @@ fn good_releases_lose_nothing_and_have_nothing_to_notice() {
         ("inter-edit-train", 24),
         ("imgedit", 38),
         ("pape", 73),
+        ("parquet", 12),
         ("webdataset", 12),
         ("folder", 12),
     ] {

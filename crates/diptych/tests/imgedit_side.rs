@@ -11,30 +11,19 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use diptych::Request;
-use diptych::catalog::Catalog;
 use diptych::format::options::Assignment;
 use diptych::schema::{EditPair, MaskOrigin, MaskPart};
+use support::again;
 use support::folder::fixtures;
-use support::job::request;
 
 /// The pairs of the release, with its recaptions or without.
 fn pairs(with_recaptions: bool) -> BTreeMap<String, EditPair> {
-    let dir = tempfile::tempdir().unwrap();
     let recap = fixtures().join("imgedit-recap").display().to_string();
     let option = format!("imgedit.recap={recap}");
     let options =
         if with_recaptions { vec![Assignment::parse(&option).unwrap()] } else { Vec::new() };
-    let out = dir.path().join("catalog");
-    let request = Request { options, ..request(&fixtures().join("imgedit"), &out) };
-    diptych::engine().index(&request, &diptych::Silent).unwrap();
-    let catalog = Catalog::open(&out).unwrap().unwrap();
-    let partitions = 0..catalog.head().partitions.len();
-    let pairs = partitions.flat_map(|number| {
-        let pairs = catalog.pairs(number, 0, u64::MAX).unwrap();
-        pairs.map(Result::unwrap).map(|pair| (pair.pair_id.clone(), pair)).collect::<Vec<_>>()
-    });
-    pairs.collect()
+    let pairs = again::pairs(&fixtures().join("imgedit"), &options);
+    pairs.into_iter().map(|pair| (pair.pair_id.clone(), pair)).collect()
 }
 
 fn scores(pair: &EditPair) -> Vec<(&str, f64)> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use diptych::format::{About, Format, OptionKind};
+use diptych::format::{About, Altered, Format, OptionKind};
 
 use super::{MADE, cell};
 
@@ -33,7 +33,31 @@ pub(super) fn page(formats: &[&dyn Format]) -> String {
     for about in formats.iter().map(|format| format.about()) {
         push_format(&mut text, about);
     }
+    push_alterations(&mut text, formats);
     text
+}
+
+/// What outputs do not hold as it went in: a row for each thing, a column for each format.
+fn push_alterations(text: &mut String, formats: &[&dyn Format]) {
+    let written: Vec<_> =
+        formats.iter().map(|format| format.about()).filter(|about| about.writes).collect();
+    text.push_str(
+        "\n## What a destination cannot hold\n\nWhatever a pair says besides is in an output as it \
+         went in, and comes back from it; the bytes of pictures too. A test converts every release \
+         in `fixtures/` to every format that is read back, and holds it to this table.\n\n| |",
+    );
+    written.iter().for_each(|about| text.push_str(&format!(" `{}` |", about.name)));
+    text.push_str("\n|---|");
+    text.push_str(&"---|".repeat(written.len()));
+    text.push('\n');
+    for of in Altered::ALL {
+        let says = |about: &&About| {
+            let says = about.alters.iter().find(|alteration| alteration.of == of);
+            says.map_or("held", |alteration| alteration.says)
+        };
+        let cells: Vec<_> = written.iter().map(|about| cell(says(about))).collect();
+        let _ = writeln!(text, "| {} | {} |", of.title(), cells.join(" | "));
+    }
 }
 
 fn push_format(text: &mut String, about: &About) {
@@ -77,13 +101,22 @@ fn push_format(text: &mut String, about: &About) {
         }
         text.push('\n');
     }
-    if losses.is_empty() {
-        text.push_str("Not kept: nothing.\n");
-    } else {
-        text.push_str("Not kept as it was:\n\n");
+    if about.reads {
+        text.push_str(match losses.is_empty() {
+            true => "Not read: nothing.\n",
+            false => "Not read:\n\n",
+        });
         for loss in *losses {
             let _ = writeln!(text, "- {loss}");
         }
+    }
+    if about.writes {
+        let blank = if about.reads { "\n" } else { "" };
+        let _ = writeln!(
+            text,
+            "{blank}What an output does not hold as it went in: \
+             [below](#what-a-destination-cannot-hold)."
+        );
     }
 }
 
@@ -113,7 +146,7 @@ fn anchor(about: &About) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use diptych::format::OptionSpec;
+    use diptych::format::{Alteration, OptionSpec};
 
     struct Sample;
 
@@ -149,9 +182,11 @@ mod tests {
                     },
                 ],
                 losses: &["colour of the sky"],
+                alters: &[Alteration { of: Altered::Split, says: "gone | lost" }],
                 fills: &[],
                 masks: diptych::format::MaskMeaning::None,
                 terms: &[],
+                citation: None,
                 published: &[],
             };
             &ABOUT
@@ -166,7 +201,9 @@ mod tests {
             "| `some-thing.rows` | a size such as `100MB` | `100MB` | how large a row group is |\n",
             "| `some-thing.order` | `given` or `shuffled` | `given` | which pair comes first |\n",
             "| `some-thing.recap` | text | none | a folder of a \\| b |\n",
-            "Not kept as it was:\n\n- colour of the sky\n",
+            "Not read:\n\n- colour of the sky\n\nWhat an output does not hold",
+            "| | `some-thing` |\n|---|---|\n| the order of pairs in a split | held |\n",
+            "| the splits of one image's pairs | gone \\| lost |\n",
         ] {
             assert!(page.contains(part), "{part} is not in {page}");
         }

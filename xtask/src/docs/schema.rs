@@ -18,6 +18,14 @@ pub(super) fn page(formats: &[&dyn Format]) -> String {
     );
     let _ = write!(text, "{}. ", diptych::schema::SCHEMA_VERSION);
     text.push_str(
+        "A catalog stands for the releases that it was made of: `diptych convert CATALOG` takes its \
+         pairs. It is not what `--to parquet` writes, which holds the record below and the \
+         pictures themselves. ",
+    );
+    let back = formats.iter().map(|format| format.about()).filter(|of| of.reads && of.writes);
+    let back: Vec<_> = back.map(|about| format!("`{}`", about.name)).collect();
+    let _ = write!(text, "Outputs are read back as releases are: {}.\n\n", back.join(", "));
+    text.push_str(
         "What a release does not say is null, a list that it does not have is empty, and \
          nothing is made up. `null` in the tables says whether a column may be null.\n\n\
          The record that outputs carry for a pair holds the same under the same names, with \

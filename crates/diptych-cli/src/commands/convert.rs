@@ -17,7 +17,7 @@ use crate::printer::{Printer, data, size};
 
 pub(crate) fn convert(args: args::Convert, printer: &Printer) -> anyhow::Result<Outcome> {
     let json = args.json.json;
-    let request = request(args.request)?;
+    let request = Request { roots: args.root, ..request(args.request)? };
     if args.dry_run {
         return dry_run(&request, json, printer);
     }

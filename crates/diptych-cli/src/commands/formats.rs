@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use diptych::format::{About, OptionKind};
+use diptych::format::{About, Alteration, OptionKind};
 use serde::Serialize;
 
 use super::{JSON_VERSION, print_json};
@@ -78,7 +78,10 @@ fn details(about: &About) -> String {
         );
     }
     for loss in about.losses {
-        let _ = writeln!(text, "  not kept: {loss}");
+        let _ = writeln!(text, "  not read: {loss}");
+    }
+    for Alteration { of, says } in about.alters {
+        let _ = writeln!(text, "  not written as it was: {}: {says}", of.title());
     }
     text
 }
@@ -98,6 +101,13 @@ struct FormatJson {
     writes: bool,
     options: Vec<OptionJson>,
     losses: &'static [&'static str],
+    alters: Vec<AlterationJson>,
+}
+
+#[derive(Serialize)]
+struct AlterationJson {
+    what: &'static str,
+    becomes: &'static str,
 }
 
 #[derive(Serialize)]
@@ -116,6 +126,7 @@ impl FormatJson {
             default: option.default,
             help: option.help,
         };
+        let alteration = |of: &Alteration| AlterationJson { what: of.of.title(), becomes: of.says };
         Self {
             name: about.name,
             title: about.title,
@@ -124,6 +135,7 @@ impl FormatJson {
             writes: about.writes,
             options: about.options.iter().map(option).collect(),
             losses: about.losses,
+            alters: about.alters.iter().map(alteration).collect(),
         }
     }
 }

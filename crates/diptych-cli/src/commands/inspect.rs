@@ -82,7 +82,13 @@ fn told(of: &Inspection, some: usize) -> String {
     let why = of.confidence.as_ref().map_or(String::new(), since);
     lines.push(&format!("{} ({}){why}", of.title, of.format));
     let (files, bytes) = (counted(of.files, "file"), size(of.bytes));
-    lines.push(&format!("{}: {files}, {bytes}", of.root.display()));
+    match &of.catalog {
+        None => lines.push(&format!("{}: {files}, {bytes}", of.root.display())),
+        Some(catalog) => {
+            lines.push(&format!("{}: a catalog of {}", catalog.display(), of.root.display()));
+            lines.push(&format!("pictures in {files}, {bytes}"));
+        }
+    }
     push_parts(&mut lines, &of.parts, some);
     lines.push("");
     completeness(of).iter().for_each(|line| lines.push(line));
@@ -134,7 +140,9 @@ fn push_parts(lines: &mut Lines, parts: &[Part], some: usize) {
 fn completeness(of: &Inspection) -> Vec<String> {
     let mut lines: Vec<_> = of.parts.iter().filter_map(incomplete).collect();
     let lost = of.edits - of.pairs;
-    if lines.is_empty() && lost == 0 {
+    if of.catalog.is_some() {
+        lines.push("how complete the release is, `diptych inspect` of the release says".to_owned());
+    } else if lines.is_empty() && lost == 0 {
         lines.push(match of.parts.iter().any(|part| part.stated.is_some()) {
             true => "complete: everything is here that it says there is".to_owned(),
             false => "it does not say how much there should be".to_owned(),

@@ -101,7 +101,7 @@ impl Stage<'_> {
             Payload::Range { file, offset, .. } if !small => {
                 let mut head = [0; MASK_HEAD];
                 let read = file.read_exact_at(*offset, &mut head);
-                read.map_err(|source| self.read_error(picture, source))?;
+                read.map_err(|source| self.sources.read_error(&picture.address, source))?;
                 Arc::from(head.as_slice())
             }
             _ => self.bytes(picture, &payload)?,

@@ -32,9 +32,11 @@ const ABOUT: About = About {
     writes: true,
     options: &[],
     losses: &[],
+    alters: &[],
     fills: &[],
     masks: MaskMeaning::None,
     terms: &[],
+    citation: None,
     published: &[],
 };
 

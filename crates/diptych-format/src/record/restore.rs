@@ -232,13 +232,14 @@ pub fn restore(record: &str) -> Result<Restored, RestoreError> {
 }
 
 impl Restored {
-    /// The pair with its pictures. They keep the names that the record gives them; a mask is in
-    /// the written form, in which white is edited.
+    /// The pair with its pictures, which have the names that the record gives them, and no other; a
+    /// mask is in the written form, in which white is edited.
     #[must_use]
     pub fn with(self, found: FoundPictures) -> EditPair {
         let Self { pair, pictures, mask } = self;
+        // One that has no name in the release gets none from where it was found.
         let named = |said: RecordedPicture, found: Picture| Picture {
-            name: said.name.unwrap_or(found.name),
+            name: said.name.unwrap_or_default(),
             ..found
         };
         let said_mask = pictures.mask.zip(mask);
@@ -530,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_without_a_name_takes_that_of_its_file() {
+    fn a_mask_without_a_name_takes_none_from_its_file() {
         let mut pair = EditPair::new("a".to_owned(), "b".to_owned(), picture("s"));
         pair.mask = Some(Mask {
             parts: vec![MaskPart::RunLength { counts: "04".to_owned(), width: 2, height: 2 }],
@@ -545,7 +546,8 @@ mod tests {
         let restored = restore(&record).unwrap();
         assert_eq!(restored.pictures.mask.as_ref().map(|mask| &mask.name), Some(&None));
         let mask = restored.with(found(&sample.pair)).mask.unwrap();
-        assert_eq!(mask.parts, [MaskPart::Picture(picture("f3"))]);
+        let nameless = Picture { name: String::new(), ..picture("f3") };
+        assert_eq!(mask.parts, [MaskPart::Picture(nameless)]);
         assert_eq!((mask.grid, mask.origin), (Grid::Other, MaskOrigin::RunLength));
     }
 

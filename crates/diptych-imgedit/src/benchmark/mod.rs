@@ -38,13 +38,12 @@ const ABOUT: About = About {
     reads: true,
     writes: false,
     options: &[],
-    losses: &[
-        "`judge_prompt.json`, the words that a judge is asked with, is not read.",
-        "Outputs for training refuse its items, since they have no target.",
-    ],
+    losses: &["`judge_prompt.json`, the words that a judge is asked with, is not read"],
+    alters: &[],
     fills: FILLS,
     masks: MaskMeaning::None,
     terms: &[],
+    citation: Some(crate::CITATION),
     published: PUBLISHED,
 };
 

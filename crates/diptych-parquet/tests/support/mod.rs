@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub(crate) mod reading;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 

@@ -133,10 +133,13 @@ pub const RECORDS: &[RecordAbout] = &[
                 "offset",
                 "range: first byte, from 0; over the joined pieces where the file is in pieces",
             ),
-            column("length", "range: bytes"),
+            column("length", "range, cell: bytes"),
             column("row_group", "cell: row group, from 0"),
             column("column", "cell: leaf column in the order of the Parquet schema, from 0"),
-            column("row", "cell: row within the row group, from 0"),
+            column(
+                "row",
+                "cell: which of the column's values in the row group, from 0, nulls counted: the row, but where rows are lists of pictures",
+            ),
             column("bytes", "inline: the bytes themselves"),
             column("url", "url: as the release gives it"),
             column(

@@ -194,7 +194,9 @@ record! {
         kind: AddressKind = Address::tag,
         file: Option<u32> = Address::file,
         offset: Option<u64> = only!(Address::Range { offset, .. } => *offset),
-        length: Option<u64> = only!(Address::Range { length, .. } => *length),
+        length: Option<u64> = only!(
+            Address::Range { length, .. } | Address::Cell { length, .. } => *length
+        ),
         row_group: Option<u32> = only!(Address::Cell { row_group, .. } => *row_group),
         column: Option<u32> = only!(Address::Cell { column, .. } => *column),
         row: Option<u64> = only!(Address::Cell { row, .. } => *row),
@@ -215,6 +217,7 @@ record! {
             row_group: need!(kind, row_group),
             column: need!(kind, column),
             row: need!(kind, row),
+            length: need!(kind, length),
         },
         AddressKind::Inline => Self::Inline(need!(kind, bytes)),
         AddressKind::Url => Self::Url { url: need!(kind, url), sha256 },

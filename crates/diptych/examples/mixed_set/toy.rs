@@ -26,9 +26,11 @@ const ABOUT: About = About {
     writes: false,
     options: &[],
     losses: &[],
+    alters: &[],
     fills: &[],
     masks: MaskMeaning::None,
     terms: &[],
+    citation: None,
     published: &[],
 };
 

@@ -19,11 +19,19 @@ pub(crate) fn option(format: &str, key: &str, value: &str) -> Assignment {
 /// The pairs of a release, in its order.
 pub(crate) fn pairs(release: &Path, options: &[Assignment]) -> Vec<EditPair> {
     let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("catalog");
-    let request = Request { options: options.to_vec(), ..job::request(release, &out) };
+    pairs_of(&catalog(release, options, &dir.path().join("catalog")))
+}
+
+/// Indexes a release of which no edit is rejected.
+pub(crate) fn catalog(release: &Path, options: &[Assignment], out: &Path) -> Catalog {
+    let request = Request { options: options.to_vec(), ..job::request(release, out) };
     let total = diptych::engine().index(&request, &Silent).unwrap().total;
     assert_eq!(total.rejections(), 0, "{}", release.display());
-    let catalog = Catalog::open(&out).unwrap().unwrap();
+    Catalog::open(out).unwrap().unwrap()
+}
+
+/// The pairs of a catalog, in its order.
+pub(crate) fn pairs_of(catalog: &Catalog) -> Vec<EditPair> {
     let partitions = 0..catalog.head().partitions.len();
     let all = partitions.flat_map(|partition| catalog.pairs(partition, 0, u64::MAX).unwrap());
     all.map(Result::unwrap).collect()

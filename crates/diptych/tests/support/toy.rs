@@ -21,9 +21,11 @@ const ABOUT: About = About {
     writes: false,
     options: &[],
     losses: &[],
+    alters: &[],
     fills: &[],
     masks: MaskMeaning::Changed,
     terms: &[],
+    citation: None,
     published: &[],
 };
 

@@ -34,7 +34,8 @@ fn batch() -> RecordBatch {
         .map(|url| Address::Url { url: url.to_owned(), sha256: None })
         .map(|address| Reference { picture: picture(address), role: None })
         .into();
-    full.target = Some(picture(Address::Cell { file: 0, row_group: 0, column: 2, row: 7 }));
+    full.target =
+        Some(picture(Address::Cell { file: 0, row_group: 0, column: 2, row: 7, length: 9 }));
     full.mask = Some(Mask {
         parts: vec![
             MaskPart::Picture(picture(Address::Inline(vec![0; 4]))),

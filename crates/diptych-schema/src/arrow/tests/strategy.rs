@@ -45,8 +45,14 @@ fn address() -> impl Strategy<Value = Address> {
             offset,
             length
         }),
-        (any::<u32>(), any::<u32>(), any::<u32>(), long()).prop_map(
-            |(file, row_group, column, row)| Address::Cell { file, row_group, column, row }
+        (any::<u32>(), any::<u32>(), any::<u32>(), long(), long()).prop_map(
+            |(file, row_group, column, row, length)| Address::Cell {
+                file,
+                row_group,
+                column,
+                row,
+                length
+            }
         ),
         vec(any::<u8>(), 0..8).prop_map(Address::Inline),
         (text(), words()).prop_map(|(url, sha256)| Address::Url { url, sha256 }),

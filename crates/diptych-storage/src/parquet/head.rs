@@ -1,6 +1,17 @@
-//! Pages read: their heads, and their levels one by one.
+//! Pages of a column as bytes: their heads, and their levels one by one. No I/O.
+//!
+//! The `parquet` crate takes a page as a whole. To know where a value lies in one that is neither
+//! compressed nor encoded takes some fifty bytes of it.
 
-use super::{INT, PLAIN, RLE, STRUCT};
+// Types of fields, as the compact form of Thrift numbers them.
+const INT: u8 = 5;
+const STRUCT: u8 = 12;
+
+/// The encoding of values that are as they are.
+const PLAIN: i64 = 0;
+
+/// The encoding of levels.
+const RLE: i64 = 3;
 
 /// Values of a page that are believed, at most: what a page holds is counted in memory.
 const VALUES: u32 = 1 << 20;
@@ -10,7 +21,7 @@ const DEPTH: u32 = 8;
 
 /// Why bytes are no page that can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PageFault {
+pub enum PageFault {
     /// There are too few bytes to say.
     NeedsMore,
     /// They are something else: a fragment.
@@ -19,31 +30,55 @@ pub(crate) enum PageFault {
 
 /// The head of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PageHead {
+pub struct PageHead {
     /// Bytes of the head itself.
-    pub(crate) length: usize,
+    pub length: usize,
     /// Bytes of the page behind it.
-    pub(crate) size: u64,
+    pub size: u64,
+    /// Bytes of the page once it is decompressed.
+    pub uncompressed: u64,
+    /// What is in it.
+    pub kind: PageKind,
+}
+
+/// What is in a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageKind {
+    /// Values of the column, or numbers of those in its dictionary.
+    Data(DataHead),
+    /// The values that others mean by number.
+    Dictionary,
+    /// Nothing that values need.
+    Other,
+}
+
+/// The head of a page of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataHead {
     /// Values, rows without one among them.
-    pub(crate) values: u32,
+    pub values: u32,
+    /// Whether the values stand in it as they are, once it is decompressed.
+    pub plain: bool,
+    /// Whether it is compressed, where its column is.
+    pub compressed: bool,
     /// Where its levels are.
-    pub(crate) levels: LevelPlaces,
+    pub levels: LevelPlaces,
 }
 
 /// Where the levels of a page are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LevelPlaces {
+pub enum LevelPlaces {
     /// Before the values, each kind behind its length.
     Measured,
     /// Before the values, of lengths that the head says: repetition, then definition.
     Said(usize, usize),
 }
 
-/// Reads the head of a data page whose values are as they are: neither compressed nor encoded.
+/// Reads the head of a page.
 ///
 /// # Errors
 /// [`PageFault`].
-pub(crate) fn page_head(bytes: &[u8]) -> Result<PageHead, PageFault> {
+pub fn page_head(bytes: &[u8]) -> Result<PageHead, PageFault> {
     let mut input = Input { bytes, at: 0 };
     let (mut kind, mut uncompressed, mut compressed, mut data) = (None, None, None, None);
     let mut last = 0;
@@ -57,26 +92,23 @@ pub(crate) fn page_head(bytes: &[u8]) -> Result<PageHead, PageFault> {
             (_, of) => input.skip(of, DEPTH)?,
         }
     }
-    let unknown = PageFault::Unknown;
-    if !matches!(kind, Some(0 | 3)) {
-        return Err(unknown("a page that has no values"));
-    }
-    let data = data.ok_or(unknown("a page without its own head"))?;
-    if data.encoding != Some(i64::from(PLAIN)) || compressed != uncompressed {
-        return Err(unknown("values that are not as they are"));
-    }
-    let size = compressed.and_then(|size| u64::try_from(size).ok());
-    let values = data.values.and_then(|values| u32::try_from(values).ok());
-    let values = values.filter(|values| *values <= VALUES);
-    let (Some(size), Some(values)) = (size, values) else {
-        return Err(unknown("a page of no size, or of too many values"));
+    let size = |said: Option<i64>| {
+        let size = said.and_then(|size| u32::try_from(size).ok()).map(u64::from);
+        size.ok_or(PageFault::Unknown("a page of no size"))
     };
-    let said = |length: i64| usize::try_from(length).map_err(|_| unknown("levels of no length"));
-    let levels = match data.levels {
-        None => LevelPlaces::Measured,
-        Some((repetition, definition)) => LevelPlaces::Said(said(repetition)?, said(definition)?),
+    let kind = match kind {
+        Some(0 | 3) => {
+            PageKind::Data(data.ok_or(PageFault::Unknown("a page without its own head"))?.head()?)
+        }
+        Some(2) => PageKind::Dictionary,
+        _ => PageKind::Other,
     };
-    Ok(PageHead { length: input.at, size, values, levels })
+    Ok(PageHead {
+        length: input.at,
+        size: size(compressed)?,
+        uncompressed: size(uncompressed)?,
+        kind,
+    })
 }
 
 // Types of fields that are truths, as the compact form of Thrift numbers them.
@@ -89,6 +121,27 @@ struct DataPage {
     values: Option<i64>,
     encoding: Option<i64>,
     levels: Option<(i64, i64)>,
+    /// Whether it is as it is though its column is compressed.
+    uncompressed: bool,
+}
+
+impl DataPage {
+    fn head(self) -> Result<DataHead, PageFault> {
+        let values = self.values.and_then(|values| u32::try_from(values).ok());
+        let values = values.filter(|values| *values <= VALUES);
+        let values = values.ok_or(PageFault::Unknown("a page of too many values"))?;
+        let said = |length: i64| {
+            usize::try_from(length).map_err(|_| PageFault::Unknown("levels of no length"))
+        };
+        let levels = match self.levels {
+            None => LevelPlaces::Measured,
+            Some((repetition, definition)) => {
+                LevelPlaces::Said(said(repetition)?, said(definition)?)
+            }
+        };
+        let (plain, compressed) = (self.encoding == Some(PLAIN), !self.uncompressed);
+        Ok(DataHead { values, plain, compressed, levels })
+    }
 }
 
 struct Input<'a> {
@@ -178,7 +231,7 @@ impl Input<'_> {
                 (1, INT) => page.values = Some(self.number()?),
                 (2, INT) => page.encoding = Some(self.number()?),
                 // Levels of the form that was given up long ago.
-                (3 | 4, INT) if self.number()? != i64::from(RLE) => {
+                (3 | 4, INT) if self.number()? != RLE => {
                     return Err(PageFault::Unknown("levels of another form"));
                 }
                 (3 | 4, INT) => {}
@@ -197,6 +250,8 @@ impl Input<'_> {
                 (4, INT) => page.encoding = Some(self.number()?),
                 (5, INT) => page.levels = Some((repetition, self.number()?)),
                 (6, INT) => page.levels = Some((self.number()?, definition)),
+                (7, TRUE) => page.uncompressed = false,
+                (7, FALSE) => page.uncompressed = true,
                 (_, of) => self.skip(of, DEPTH)?,
             }
         }
@@ -206,13 +261,13 @@ impl Input<'_> {
 
 /// The levels of a page, one for each value, and how many bytes of the page they take.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct PageLevels {
+pub struct PageLevels {
     /// Whether each begins a row: all of them where no row has several.
-    pub(crate) begins: Vec<bool>,
+    pub begins: Vec<bool>,
     /// How much of the path to each value is there.
-    pub(crate) definition: Vec<u8>,
+    pub definition: Vec<u8>,
     /// Bytes up to the values.
-    pub(crate) length: usize,
+    pub length: usize,
 }
 
 /// Reads the levels of a page from what comes behind its head. Highest levels are 0 to 7; where the
@@ -220,8 +275,8 @@ pub(crate) struct PageLevels {
 ///
 /// # Errors
 /// [`PageFault`].
-pub(crate) fn levels(
-    head: &PageHead,
+pub fn levels(
+    head: &DataHead,
     body: &[u8],
     max_repetition: u8,
     max_definition: u8,
@@ -301,3 +356,6 @@ fn runs(bytes: &[u8], max: u8, count: usize) -> Result<Vec<u8>, PageFault> {
     }
     Ok(levels)
 }
+
+#[cfg(test)]
+mod tests;

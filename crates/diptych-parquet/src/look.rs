@@ -1,0 +1,54 @@
+//! A first look at a release: whose rows it has, and what their columns are.
+
+use diptych_format::foreign::known::{Known, Shape, Shapes, known};
+use diptych_format::table::Table;
+use diptych_storage::{Limits, ReadTree, RelPath};
+
+use crate::columns::Columns;
+use crate::files::rows_paths;
+
+/// Files that are looked into: the first may be damaged.
+const FILES: usize = 4;
+
+/// What was seen.
+#[derive(Default)]
+pub(crate) struct Look {
+    /// A file whose rows have the record that this program writes.
+    pub(crate) ours: Option<RelPath>,
+    /// A file with two columns of pictures or more, and its columns.
+    pub(crate) pictures: Option<(RelPath, Shapes)>,
+    /// Files that have no such columns, or cannot be read, and why that is so.
+    pub(crate) others: Vec<String>,
+}
+
+impl Look {
+    /// Looks into the first files of a tree.
+    pub(crate) fn at(tree: &dyn ReadTree) -> Self {
+        let mut look = Self::default();
+        for path in rows_paths(tree).take(FILES) {
+            let table = tree.open(path).map_err(|error| error.to_string()).and_then(Table::open);
+            let columns = match table {
+                Ok(table) => Columns::of(&table, &Limits::DEFAULT, &|_| false),
+                Err(why) => {
+                    look.others.push(format!("{path}, which cannot be read: {why}"));
+                    continue;
+                }
+            };
+            if columns.ours.is_some() {
+                look.ours = Some(path.clone());
+                break;
+            }
+            let pictures = columns.shapes.values().filter(|shape| **shape == Shape::Picture);
+            match pictures.count() {
+                0 | 1 => look.others.push(format!("{path}, which has not two columns of pictures")),
+                _ => drop(look.pictures.get_or_insert((path.clone(), columns.shapes))),
+            }
+        }
+        look
+    }
+
+    /// The layout that it is known to be of.
+    pub(crate) fn known(&self) -> Option<&'static Known> {
+        self.pictures.as_ref().and_then(|(_, shapes)| known(shapes))
+    }
+}

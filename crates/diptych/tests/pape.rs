@@ -19,7 +19,7 @@ use diptych::{Request, Silent, SourceRequest};
 use serde_json::{Value, json};
 use support::again;
 use support::folder::{assert_same, fixtures, json as json_file, json_lines, tree};
-use support::job::{self, convert, threads};
+use support::job::{convert, threads};
 use support::toy::{self, Toy, columns, grey, label};
 use tempfile::TempDir;
 

@@ -17,7 +17,7 @@ use diptych::format::options::Assignment;
 use diptych::schema::{Address, EditPair, Split};
 use diptych::{Request, Silent, SourceRequest};
 use serde_json::Value;
-use support::again::{by_id, option, pairs, written};
+use support::again::{option, pairs};
 use support::folder::{assert_same, fixtures, json_lines, tree};
 use support::job::{self, convert, run_units, threads};
 use support::toy::{self, Toy};
@@ -53,33 +53,36 @@ fn apart_from_units(mut files: Files) -> Files {
     files
 }
 
-/// Converts a release to folders, reads those, and writes folders of them again.
-fn comes_back(release: &str, options: &[Assignment]) {
+/// Converts a release to folders with tables of either kind, and folders of these again.
+fn both_kinds(release: &str, options: &[Assignment]) {
     let dir = tempfile::tempdir().unwrap();
     let release = fixtures().join(release);
-    let went_in: Vec<_> = pairs(&release, options).into_iter().map(written).collect();
     let mut tables = Vec::new();
     for (name, kind) in [("columns", vec![]), ("lines", vec![lines()])] {
         let [first, second] = ["first", "second"].map(|of| dir.path().join(name).join(of));
         let all = [options, kind.as_slice()].concat();
         let first_files = output(&request(&release, &first, &all));
-        let came_back: Vec<_> = pairs(&first, &[]).into_iter().map(written).collect();
-        assert_eq!(by_id(came_back.clone()), by_id(went_in.clone()), "{name}");
-        tables.push(came_back);
+        let mut pairs = pairs(&first, &[]);
+        // Tables of other kinds have other places for what is in the folders beside them.
+        pairs.iter_mut().flat_map(EditPair::addresses_mut).for_each(|address| {
+            *address = Address::Inline(Vec::new());
+        });
+        tables.push(pairs);
         let again = output(&request(&first, &second, &kind));
         assert_same(&apart_from_units(again), &apart_from_units(first_files));
     }
     assert_eq!(tables[0], tables[1], "both forms of the table say the same, in one order");
 }
 
+/// That they say what went in is the square's to test.
 #[test]
-fn pairs_come_back_from_folders_whole_and_are_written_the_same_again() {
+fn tables_of_both_kinds_say_the_same_and_are_written_the_same_again() {
     let recap = fixtures().join("imgedit-recap");
     let recap = option("imgedit", "recap", recap.to_str().unwrap());
-    comes_back("inter-edit-train", &[]);
-    comes_back("imgedit", &[recap]);
-    comes_back("pape", &[]);
-    comes_back("webdataset", &[]);
+    both_kinds("inter-edit-train", &[]);
+    both_kinds("imgedit", &[recap]);
+    both_kinds("pape", &[]);
+    both_kinds("webdataset", &[]);
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn a_picture_is_in_the_folder_of_its_place_in_the_plan_whatever_is_rejected() {
     static MANY: Toy = Toy(many);
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("release")).unwrap();
-    let outputs = [3_000, 1 << 30].map(|shard_size| {
+    let outputs = [60_000, 1 << 30].map(|shard_size| {
         let out = dir.path().join(shard_size.to_string());
         let mut request = request(&dir.path().join("release"), &out, &[lines()]);
         request.sources[0].from = Some("toy".to_owned());

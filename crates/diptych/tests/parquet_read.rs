@@ -14,26 +14,10 @@ use std::path::{Path, PathBuf};
 
 use diptych::Request;
 use diptych::schema::{Address, EditPair};
-use support::again::{WHOLE, comes_back, option, pairs};
+use support::again::{option, pairs};
 use support::folder::{assert_same, fixtures, tree};
 use support::job::{self, convert};
 use support::shards::{Sample, samples};
-
-#[test]
-fn pairs_come_back_whole_from_parquet_and_are_written_the_same_again() {
-    let recap = fixtures().join("imgedit-recap");
-    let recap = option("imgedit", "recap", recap.to_str().unwrap());
-    for size in [WHOLE, 60_000] {
-        let files = [
-            comes_back("parquet", "inter-edit-train", &[], size),
-            comes_back("parquet", "imgedit", &[], size),
-            comes_back("parquet", "imgedit", std::slice::from_ref(&recap), size),
-            comes_back("parquet", "pape", &[], size),
-            comes_back("parquet", "webdataset", &[], size),
-        ];
-        assert!(size == WHOLE || files.iter().take(4).all(|files| *files > 2), "{files:?}");
-    }
-}
 
 fn parquet(release: &Path, out: &Path, options: &[(&str, &str)]) -> PathBuf {
     let options = options.iter().map(|(key, value)| option("parquet", key, value)).collect();
@@ -50,7 +34,7 @@ fn shards_made_of_parquet_are_those_made_of_the_release() {
         let between = parquet(&release, &dir.path().join("parquet"), &[]);
         let made = [("direct", &release), ("again", &between)].map(|(name, from)| {
             let out = dir.path().join(name);
-            let request = Request { shard_size: WHOLE, ..job::request(from, &out) };
+            let request = job::request(from, &out);
             assert_eq!(convert(&request).unwrap().total.rejections(), 0);
             assert!(!samples(&out).is_empty());
             let mut tree = tree(&out);

@@ -403,9 +403,10 @@ fn every_card_says_where_pairs_come_from_and_how_to_cite_them_however_often_they
     for (number, to) in destinations.iter().enumerate() {
         let out = convert_to(to, &releases, &number.to_string());
         told.insert(origins(&out));
-        for (again, other) in destinations.iter().enumerate().filter(|_| to.about.reads) {
-            let name = format!("{number}-{again}");
-            told.insert(origins(&convert_to(other, std::slice::from_ref(&out), &name)));
+        if to.about.reads {
+            let next = &destinations[(number + 1) % destinations.len()];
+            let again = convert_to(next, &[out], &format!("{number} again"));
+            told.insert(origins(&again));
         }
     }
     let told: Vec<_> = told.into_iter().collect();

@@ -1,6 +1,7 @@
 //! The releases behind a catalog: opened when their bytes are moved, and refused when changed.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -190,6 +191,11 @@ impl ReadAt for LaterFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let file = self.files.open(self.number).map_err(io::Error::other)?;
         file.read_at(offset, buffer)
+    }
+
+    fn share_with(&self, to: &File) -> io::Result<bool> {
+        let file = self.files.open(self.number).map_err(io::Error::other)?;
+        file.share_with(to)
     }
 }
 

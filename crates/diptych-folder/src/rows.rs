@@ -4,16 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use diptych_format::EndOfRows;
+use diptych_format::record::RECORD_IN_ROWS;
 use diptych_format::table::{Table, TableEvent};
 use diptych_storage::rows::{Ending, RowEvent, Rows};
 use diptych_storage::{Limits, ReadAt};
 
 use crate::csv::{CsvEvent, CsvRows};
 use crate::tables::Form;
-
-/// How many times as long as a row of a release its record may be: it holds the row as text in
-/// which every quote is escaped, with the files beside it.
-const RECORD_IN_ROWS: usize = 8;
 
 /// What comes next of a table.
 pub(crate) enum Event {
@@ -78,7 +75,7 @@ impl TableRows {
             }
             Form::Lines => Ok(Source::Lines(Box::new(Rows::open(file, &limits)?))),
             Form::Csv => Ok(Source::Csv(Box::new(CsvRows::open(file, limit)))),
-            Form::Columns => Table::open(file)
+            Form::Columns => Table::open(file, limit)
                 .map(|table| Source::Columns(Box::new(table)))
                 .map_err(|why| lost("damaged_parquet", why)),
         };

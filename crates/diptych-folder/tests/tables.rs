@@ -1,12 +1,7 @@
 //! Tables that are cut or spoiled anywhere, rows that are too long, and Parquet of somebody else:
 //! what is whole is read as it was, nothing is made up, and nothing ends the reading.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "tests state what they expect by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -17,6 +17,10 @@ pub use restore::{
     FoundPictures, RecordedPicture, RecordedPictures, RestoreError, Restored, restore,
 };
 
+/// How many times as long as a row of a release ([`Limits::row_bytes`](diptych_storage::Limits)) its
+/// record may be: it holds the row as text in which every quote is escaped, with the files beside it.
+pub const RECORD_IN_ROWS: usize = 8;
+
 /// A kind of value in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {

@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Fields;
+use arrow_schema::{DataType, FieldRef, Fields, Schema};
 use diptych_storage::ReadAt;
+use diptych_storage::parquet::bounds::check_pages;
+use diptych_storage::parquet::footer::check_footer;
 use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
+use diptych_storage::text::printable;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -45,6 +48,7 @@ pub enum TableEvent {
 pub struct Table {
     input: ParquetInput,
     metadata: ArrowReaderMetadata,
+    row_bytes: usize,
     /// The columns that are read.
     columns: ProjectionMask,
     /// What columns are called in rows, where that is not their name.
@@ -59,16 +63,20 @@ pub struct Table {
 }
 
 impl Table {
-    /// Opens a file. All columns are read that have a form in JSON ([`json::is_known`]).
+    /// Opens a file. All columns are read that have a form in JSON ([`json::is_known`]). A row whose
+    /// JSON has more than `row_bytes` may end anywhere behind them.
     ///
     /// # Errors
     /// Why it is no file of rows: a fragment.
-    pub fn open(file: Arc<dyn ReadAt>) -> Result<Self, String> {
+    pub fn open(file: Arc<dyn ReadAt>, row_bytes: usize) -> Result<Self, String> {
+        check_footer(file.as_ref())?;
         let input = ParquetInput(file);
         // What a writer noted of its own types in memory is not needed.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = guarded(|| ArrowReaderMetadata::load(&input, options))?;
+        let metadata = guarded(|| ArrowReaderMetadata::load(&input, options.clone()))?;
         check_columns(metadata.metadata(), input.0.len())?;
+        // What the crate has no views for is read as it is.
+        let metadata = with_views(&metadata, options).unwrap_or(metadata);
         let fields = metadata.schema().fields().iter().enumerate();
         let known = fields.filter(|(_, of)| json::is_known(of.data_type())).map(|(at, _)| at);
         let known: Vec<_> = known.collect();
@@ -79,6 +87,7 @@ impl Table {
         let columns = ProjectionMask::roots(schema, known);
         Ok(Self {
             input,
+            row_bytes,
             columns,
             names: BTreeMap::new(),
             metadata,
@@ -150,7 +159,7 @@ impl Table {
                         fields.map(|name| self.names.get(name).map_or(name, String::as_str));
                     let columns = batch.columns().iter().map(AsRef::as_ref);
                     let mut json = String::new();
-                    json::object(names.zip(columns), *row, &mut json);
+                    json::object(names.zip(columns), *row, self.row_bytes, &mut json);
                     *row += 1;
                     let number = self.number;
                     self.number += 1;
@@ -189,21 +198,53 @@ impl Table {
 
     fn next_group(&mut self) -> Option<Result<ParquetRecordBatchReader, String>> {
         let group = self.metadata().row_groups().get(self.group)?;
-        let columns = group.columns().iter().enumerate();
-        let bytes = columns
-            .filter(|(leaf, _)| self.columns.leaf_included(*leaf))
-            .filter_map(|(_, chunk)| u64::try_from(chunk.uncompressed_size()).ok())
-            .fold(0, u64::saturating_add);
         let rows = u64::try_from(group.num_rows()).unwrap_or(0);
         self.group_end = self.number.saturating_add(rows);
+        self.group += 1;
+        Some(self.batches_of(self.group - 1, rows))
+    }
+
+    fn batches_of(&self, number: usize, rows: u64) -> Result<ParquetRecordBatchReader, String> {
+        let mut bytes = 0_u64;
+        let group = self.metadata().row_groups().get(number).ok_or("there is no such row group")?;
+        for (leaf, chunk) in group.columns().iter().enumerate() {
+            if self.columns.leaf_included(leaf) {
+                let checked = check_pages(&self.input, self.metadata(), number, leaf);
+                let name = || printable(chunk.column_path().string().as_bytes());
+                checked.map_err(|why| format!("{}: {why}", name()))?;
+                let size = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
+                bytes = bytes.saturating_add(size);
+            }
+        }
         let each = bytes.checked_div(rows).unwrap_or(0).max(1);
         let batch = usize::try_from((BYTES / each).clamp(1, ROWS)).unwrap_or(1);
         let (input, known) = (self.input.clone(), self.metadata.clone());
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, known)
-            .with_row_groups(vec![self.group])
+            .with_row_groups(vec![number])
             .with_projection(self.columns.clone())
             .with_batch_size(batch);
-        self.group += 1;
-        Some(guarded(|| builder.build()))
+        guarded(|| builder.build())
     }
+}
+
+/// The same file with its texts as views into its pages: a long text that many rows share is in
+/// memory once.
+fn with_views(
+    metadata: &ArrowReaderMetadata,
+    options: ArrowReaderOptions,
+) -> Result<ArrowReaderMetadata, String> {
+    let fields: Fields = metadata.schema().fields().iter().map(viewed).collect();
+    let options = options.with_schema(Arc::new(Schema::new(fields)));
+    guarded(|| ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options))
+}
+
+fn viewed(field: &FieldRef) -> FieldRef {
+    let of = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        DataType::List(of) => DataType::List(viewed(of)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(viewed).collect()),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(of))
 }

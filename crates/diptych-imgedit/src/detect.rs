@@ -2,8 +2,8 @@
 
 use diptych_format::table::Table;
 use diptych_format::{Confidence, Detection};
-use diptych_storage::ReadTree;
 use diptych_storage::text::printable;
+use diptych_storage::{Limits, ReadTree};
 
 use crate::groups::{Group, Stem};
 use crate::layout::rows_files;
@@ -41,7 +41,8 @@ pub(crate) fn detect(tree: &dyn ReadTree) -> Detection {
     }
     let mut near = Vec::new();
     for path in rows_files(tree).into_iter().take(FILES) {
-        let table = tree.open(path).map_err(|error| error.to_string()).and_then(Table::open);
+        let file = tree.open(path).map_err(|error| error.to_string());
+        let table = file.and_then(|file| Table::open(file, Limits::DEFAULT.row_bytes));
         match table {
             Ok(table) if Kind::of(table.fields()).is_some() => {
                 let columns = printable(table.columns().join(", ").as_bytes());

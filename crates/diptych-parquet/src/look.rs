@@ -26,7 +26,8 @@ impl Look {
     pub(crate) fn at(tree: &dyn ReadTree) -> Self {
         let mut look = Self::default();
         for path in rows_paths(tree).take(FILES) {
-            let table = tree.open(path).map_err(|error| error.to_string()).and_then(Table::open);
+            let file = tree.open(path).map_err(|error| error.to_string());
+            let table = file.and_then(|file| Table::open(file, Limits::DEFAULT.row_bytes));
             let columns = match table {
                 Ok(table) => Columns::of(&table, &Limits::DEFAULT, &|_| false),
                 Err(why) => {

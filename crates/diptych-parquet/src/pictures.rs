@@ -33,6 +33,11 @@ impl PictureRows {
         };
     }
 
+    /// Whether there are rows behind the last one that was gone to.
+    pub(crate) fn has_more(&mut self) -> bool {
+        self.rows.as_mut().is_some_and(|rows| matches!(rows.next_row(), Ok(Some(_))))
+    }
+
     /// Goes to the next row.
     pub(crate) fn advance(&mut self, reader: &FileReader, file: u32) -> Result<(), FormatError> {
         self.cells.clear();

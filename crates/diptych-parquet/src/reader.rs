@@ -22,7 +22,7 @@ use crate::files::{Files, RowsFile};
 use crate::layout::PICTURES;
 use crate::look::Look;
 use crate::pictures::PictureRows;
-use crate::row::RowEdits;
+use crate::row::{RowEdits, longest_row};
 
 pub(crate) struct FileReader {
     pub(crate) archives: Archives,
@@ -176,7 +176,8 @@ impl Reader for FileReader {
             return only(Some(self.lost(path, "missing_shard", cause, None)));
         };
         let input = self.archives.open(number)?;
-        let table = match Table::open(Arc::clone(&input)) {
+        let row_bytes = longest_row(&self.limits);
+        let table = match Table::open(Arc::clone(&input), row_bytes) {
             Ok(table) => table,
             Err(cause) => return only(Some(self.lost(path, "damaged_parquet", cause, None))),
         };
@@ -272,7 +273,12 @@ impl Edits for FileEdits<'_> {
             if self.ended {
                 return Ok(None);
             }
-            match self.table.next_event() {
+            let event = self.table.next_event();
+            let is_of_it = event.is_some() && self.group == Some(self.table.group());
+            if let Some(group) = self.group.take_if(|_| !is_of_it) {
+                self.end(group);
+            }
+            match event {
                 Some(TableEvent::Row { number, json }) => self.row(number, &json)?,
                 Some(TableEvent::Lost { first, count, cause }) => {
                     let group = self.table.group();
@@ -281,7 +287,9 @@ impl Edits for FileEdits<'_> {
                     );
                     let path = &self.file.path;
                     let lost = self.reader.lost(path, "damaged_parquet", cause, Some(first));
-                    self.pending.push(lost);
+                    self.pending.insert(0, lost);
+                    // What its columns of pictures have more is of the rows that are lost.
+                    self.group = None;
                 }
                 None => self.ended = true,
             }
@@ -290,6 +298,20 @@ impl Edits for FileEdits<'_> {
 }
 
 impl FileEdits<'_> {
+    /// Tells of pictures that are of no row of a row group, all of whose rows were read.
+    fn end(&mut self, group: usize) {
+        let with_more = self
+            .pictures
+            .iter_mut()
+            .filter_map(|column| column.has_more().then_some(column.field.leaf));
+        let leaves: Vec<_> = with_more.map(|leaf| leaf.to_string()).collect();
+        if !leaves.is_empty() {
+            let leaves = leaves.join(", ");
+            let cause = format!("row group {group}: there are more rows in column {leaves}");
+            self.pending.push(self.reader.lost(&self.file.path, "damaged_parquet", cause, None));
+        }
+    }
+
     fn row(&mut self, row: u64, json: &str) -> Result<(), FormatError> {
         let group = self.table.group();
         if self.group != Some(group) {
@@ -311,8 +333,9 @@ impl FileEdits<'_> {
             row,
             pictures: &self.pictures,
         };
-        self.pending = edits.read(json)?;
-        self.pending.reverse();
+        let edits = edits.read(json)?;
+        // Before them is what was found at the end of the row group before.
+        self.pending.splice(0..0, edits.into_iter().rev());
         Ok(())
     }
 }

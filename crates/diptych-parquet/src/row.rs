@@ -2,12 +2,12 @@
 
 use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::foreign::{ColumnMap, ForeignRow, RowFault};
-use diptych_format::record::{FoundPictures, Restored, restore};
+use diptych_format::record::{FoundPictures, RECORD_IN_ROWS, Restored, restore};
 use diptych_format::{Edit, FormatError, Place, Rejection};
 use diptych_schema::{Address, EditPair, Picture};
-use diptych_storage::ReadAt;
 use diptych_storage::parquet::chunk::Value;
 use diptych_storage::text::printable;
+use diptych_storage::{Limits, ReadAt};
 use serde_json::{Map, Value as Json};
 
 use crate::files::RowsFile;
@@ -15,9 +15,10 @@ use crate::layout::{MASK, REFERENCES, SOURCE, TARGET};
 use crate::pictures::PictureRows;
 use crate::reader::FileReader;
 
-/// How many times as long as a row of a release its record may be: it holds the row as text in
-/// which every quote is escaped, with the files beside it.
-const RECORD_IN_ROWS: usize = 8;
+/// Bytes of a row, as text.
+pub(crate) fn longest_row(limits: &Limits) -> usize {
+    limits.row_bytes.saturating_mul(RECORD_IN_ROWS)
+}
 
 /// A row that is to be read.
 pub(crate) struct RowEdits<'a> {
@@ -63,9 +64,9 @@ struct Lost {
 impl<'a> RowEdits<'a> {
     /// The edits of the row, whose other columns are this JSON.
     pub(crate) fn read(&self, json: &str) -> Result<Vec<Edit>, FormatError> {
-        let limit = self.reader.limits.row_bytes.saturating_mul(RECORD_IN_ROWS);
+        let limit = longest_row(&self.reader.limits);
         if json.len() > limit {
-            let cause = format!("{} bytes, the limit is {limit}", json.len());
+            let cause = format!("{} bytes or more, the limit is {limit}", json.len());
             return Ok(vec![self.lost("row_too_long", cause, Lost::default())]);
         }
         match &self.reader.map {

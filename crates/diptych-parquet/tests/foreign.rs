@@ -19,7 +19,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
-use diptych_format::{Confidence, Edit};
+use diptych_format::{Confidence, Edit, Tally};
 use diptych_schema::{Address, EditPair, Edited, Grid, Split};
 use diptych_storage::MemoryTree;
 use parquet::basic::{Compression, ZstdLevel};
@@ -345,4 +345,25 @@ fn every_way_of_writing_gives_the_same_pairs() {
         }
         assert_eq!(of_first.get_or_insert(pairs.clone()), &pairs);
     }
+}
+
+#[test]
+fn a_copy_says_how_complete_it_is() {
+    let columns = || vec![("source", image(&two(1))), ("target", image(&two(3)))];
+    let file = || file_of(columns(), WriterProperties::builder());
+    let paths = ["data/train-00001-of-00003.parquet", "data/train-00002-of-00003.parquet"];
+    let reader = opened(tree(paths.map(|path| (path, file()))), "").unwrap();
+    assert_eq!(reader.partitions()[0], "data/train-00000-of-00003.parquet");
+    let rejected = read_all(reader.as_ref()).into_iter().filter_map(|edit| match edit {
+        Edit::Rejected(rejection) => Some(rejection.kind),
+        Edit::Pair(_) => None,
+    });
+    assert_eq!(rejected.collect::<Vec<_>>(), ["missing_shard"]);
+    let parts = reader.parts(&Tally::default()).unwrap();
+    let told: Vec<_> = parts
+        .iter()
+        .map(|part| (part.name.as_str(), part.here, part.stated.as_ref().unwrap().count))
+        .collect();
+    assert_eq!(told, [("files of data/train", 2, 3), ("rows", 4, 4)]);
+    assert_eq!(parts[0].missing.as_deref(), Some("data/train-00000-of-00003.parquet"));
 }

@@ -1,8 +1,10 @@
 //! Writing: files are staged whole, then published by a rename.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::path::RelPath;
 use crate::read::ReadAt;
@@ -158,13 +160,18 @@ pub trait WriteTree: Send + Sync {
 pub struct LocalOutput {
     root: PathBuf,
     durable: bool,
+    /// Whether files may share blocks with those that they are copies of: until it is seen that the
+    /// file system does not do that.
+    shares: Arc<AtomicBool>,
+    buffers: Arc<Buffers>,
 }
 
 impl LocalOutput {
     /// Writes below `root`. A durable tree waits for the disk before a file or a move counts.
     #[must_use]
     pub fn new(root: &Path, durable: bool) -> Self {
-        Self { root: root.to_path_buf(), durable }
+        let shares = Arc::new(AtomicBool::new(true));
+        Self { root: root.to_path_buf(), durable, shares, buffers: Arc::default() }
     }
 
     /// The folder.
@@ -187,14 +194,17 @@ impl LocalOutput {
         cfg!(target_os = "linux") || !self.durable
     }
 
-    fn staged(&self, file: File, path: PathBuf, buffer: usize, sync: bool) -> LocalStaged {
+    fn staged(&self, file: File, path: PathBuf, sync: bool) -> LocalStaged {
         LocalStaged {
             file,
             path,
-            buffer: Vec::with_capacity(buffer.min(BUFFER)),
+            buffer: self.buffers.take(),
+            held: 0,
+            buffers: Arc::clone(&self.buffers),
             flushed: 0,
             durable: self.durable && sync,
             reserved: false,
+            shares: Arc::clone(&self.shares),
         }
     }
 
@@ -266,18 +276,17 @@ impl WriteTree for LocalOutput {
         let path = path.under(&self.root);
         self.make_parent(&path)?;
         let file = File::create(&path).map_err(|e| write_error("create", &path, e))?;
-        Ok(Box::new(self.staged(file, path, BUFFER, true)))
+        Ok(Box::new(self.staged(file, path, true)))
     }
 
-    fn stage_small(&self, path: &RelPath, bytes: u64) -> Result<Box<dyn StagedFile>, OutputError> {
+    fn stage_small(&self, path: &RelPath, _: u64) -> Result<Box<dyn StagedFile>, OutputError> {
         if !self.syncs_at_once() {
             return self.stage(path);
         }
         let path = path.under(&self.root);
         let file = Self::with_parent(&path, || File::create(&path));
         let file = file.map_err(|e| write_error("create", &path, e))?;
-        let buffer = usize::try_from(bytes).unwrap_or(BUFFER);
-        Ok(Box::new(self.staged(file, path, buffer, false)))
+        Ok(Box::new(self.staged(file, path, false)))
     }
 
     fn publish(&self, from: &RelPath, to: &RelPath) -> Result<(), OutputError> {
@@ -346,31 +355,84 @@ fn sync_file_system(_: &File) -> io::Result<()> {
 /// `copy_file_range` between the odd offsets of archives (see `ARCHITECTURE.md`).
 const BUFFER: usize = 512 << 10;
 
+/// Buffers that files of an output are done with: of very many small files each would else have
+/// memory of its own made, filled and given back.
+#[derive(Debug, Default)]
+struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+/// Buffers that are kept: more than threads of most machines have files open at one time.
+const KEPT: usize = 32;
+
+impl Buffers {
+    /// A buffer of [`BUFFER`] bytes, whatever is in it.
+    fn take(&self) -> Vec<u8> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.unwrap_or_else(|| vec![0; BUFFER])
+    }
+
+    fn give(&self, buffer: Vec<u8>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < KEPT {
+            kept.push(buffer);
+        }
+    }
+}
+
 struct LocalStaged {
     file: File,
     path: PathBuf,
+    /// [`BUFFER`] bytes, of which the first `held` are the file's.
     buffer: Vec<u8>,
+    held: usize,
+    buffers: Arc<Buffers>,
     flushed: u64,
     durable: bool,
     /// Whether the file was made longer than what is written.
     reserved: bool,
+    /// Whether it may share blocks with another.
+    shares: Arc<AtomicBool>,
 }
 
 impl LocalStaged {
+    /// Has the file, in which nothing is yet, share the blocks of all of `from`. Says whether it
+    /// does.
+    fn share(&mut self, from: &dyn ReadAt) -> Result<bool, OutputError> {
+        if self.reserved || !self.shares.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        match from.share_with(&self.file) {
+            Ok(true) => {
+                let end = self.file.seek(SeekFrom::End(0));
+                self.flushed = end.map_err(|e| write_error("copy to", &self.path, e))?;
+                Ok(true)
+            }
+            Ok(false) => Ok(false),
+            // Whatever is wrong with it, reading tells it.
+            Err(error) => {
+                if error.kind() == io::ErrorKind::Unsupported {
+                    self.shares.store(false, Ordering::Relaxed);
+                }
+                Ok(false)
+            }
+        }
+    }
+
     fn flush(&mut self) -> Result<(), OutputError> {
-        let written = self.file.write_all(&self.buffer);
+        let written = self.file.write_all(self.buffer.get(..self.held).unwrap_or_default());
         written.map_err(|e| write_error("write", &self.path, e))?;
-        self.flushed += self.buffer.len() as u64;
-        self.buffer.clear();
+        self.flushed += self.held as u64;
+        self.held = 0;
         Ok(())
     }
 
-    /// Bytes that still go into the buffer; never 0.
-    fn room(&mut self) -> Result<usize, OutputError> {
-        if self.buffer.len() >= BUFFER {
+    /// The place in the buffer for the next of so many bytes; never empty.
+    fn room(&mut self, bytes: u64) -> Result<&mut [u8], OutputError> {
+        if self.held >= BUFFER {
             self.flush()?;
         }
-        Ok(BUFFER - self.buffer.len())
+        let room = self.buffer.get_mut(self.held..).unwrap_or_default();
+        let bytes = usize::try_from(bytes).unwrap_or(BUFFER).min(room.len());
+        Ok(room.get_mut(..bytes).unwrap_or_default())
     }
 }
 
@@ -393,9 +455,10 @@ impl StagedFile for LocalStaged {
 
     fn write(&mut self, mut bytes: &[u8]) -> Result<(), OutputError> {
         while !bytes.is_empty() {
-            let room = self.room()?;
-            let (now, later) = bytes.split_at(room.min(bytes.len()));
-            self.buffer.extend_from_slice(now);
+            let room = self.room(bytes.len() as u64)?;
+            let (now, later) = bytes.split_at(room.len());
+            room.copy_from_slice(now);
+            self.held += now.len();
             bytes = later;
         }
         Ok(())
@@ -407,16 +470,16 @@ impl StagedFile for LocalStaged {
         mut offset: u64,
         mut length: u64,
     ) -> Result<(), OutputError> {
+        let is_whole = self.position() == 0 && offset == 0 && length == from.len();
+        if is_whole && self.share(from)? {
+            return Ok(());
+        }
         while length > 0 {
-            let room = self.room()?;
-            let part = usize::try_from(length).map_or(room, |length| length.min(room));
-            let held = self.buffer.len();
-            self.buffer.resize(held + part, 0);
-            let place = self.buffer.get_mut(held..).unwrap_or_default();
-            if let Err(source) = from.read_exact_at(offset, place) {
-                self.buffer.truncate(held);
-                return Err(OutputError::Read { offset, length, source });
-            }
+            let room = self.room(length)?;
+            let part = room.len();
+            let read = from.read_exact_at(offset, room);
+            read.map_err(|source| OutputError::Read { offset, length, source })?;
+            self.held += part;
             offset += part as u64;
             length -= part as u64;
         }
@@ -424,7 +487,7 @@ impl StagedFile for LocalStaged {
     }
 
     fn position(&self) -> u64 {
-        self.flushed + self.buffer.len() as u64
+        self.flushed + self.held as u64
     }
 
     fn close(mut self: Box<Self>) -> Result<u64, OutputError> {
@@ -437,6 +500,12 @@ impl StagedFile for LocalStaged {
             self.file.sync_all().map_err(|e| write_error("sync", &self.path, e))?;
         }
         Ok(self.flushed)
+    }
+}
+
+impl Drop for LocalStaged {
+    fn drop(&mut self) {
+        self.buffers.give(std::mem::take(&mut self.buffer));
     }
 }
 
@@ -486,119 +555,4 @@ impl Lock {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::read::Pieces;
-    use std::sync::Arc;
-
-    fn path(name: &str) -> RelPath {
-        RelPath::new(name).unwrap()
-    }
-
-    fn local(dir: &Path, name: &str, bytes: &[u8]) -> crate::read::LocalFile {
-        fs::write(dir.join(name), bytes).unwrap();
-        crate::read::LocalFile::new(File::open(dir.join(name)).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn bytes_and_ranges_come_out_in_order() {
-        let dir = tempfile::tempdir().unwrap();
-        let data: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
-        let file = local(dir.path(), "in", &data);
-        let (a, b) = data.split_at(700_001);
-        let pieces = Pieces::new(vec![
-            Arc::new(local(dir.path(), "a", a)),
-            Arc::new(local(dir.path(), "b", b)),
-        ]);
-        for durable in [false, true] {
-            let out = LocalOutput::new(&dir.path().join("out"), durable);
-            let mut staged = out.stage(&path("x/y.part")).unwrap();
-            staged.reserve(if durable { 9_000_000 } else { 10 });
-            let mut expected = Vec::new();
-            let cases: [(&dyn ReadAt, u64, u64); 6] = [
-                (&file, 7, 1_000_003),
-                (&data, 0, 1_200_000),
-                (&file, 100, 20),
-                (&pieces, 600_001, 200_000),
-                (&pieces, 0, 1_200_000),
-                (&file, 1_200_000, 0),
-            ];
-            for (from, offset, length) in cases {
-                staged.write(b"between").unwrap();
-                expected.extend_from_slice(b"between");
-                staged.copy_range(from, offset, length).unwrap();
-                let number = |n| usize::try_from(n).unwrap();
-                let (offset, length) = (number(offset), number(length));
-                expected.extend_from_slice(&data[offset..offset + length]);
-                assert_eq!(staged.position(), expected.len() as u64);
-            }
-            staged.write(&data).unwrap();
-            expected.extend_from_slice(&data);
-            assert_eq!(staged.close().unwrap(), expected.len() as u64);
-            assert!(!out.exists(&path("done/y")));
-            out.publish(&path("x/y.part"), &path("done/y")).unwrap();
-            assert!(!out.exists(&path("x/y.part")));
-            assert_eq!(out.read(&path("done/y")).unwrap().unwrap(), expected);
-            out.remove(&path("done")).unwrap();
-            out.remove(&path("done")).unwrap();
-            assert_eq!(out.read(&path("done/y")).unwrap(), None);
-        }
-    }
-
-    #[test]
-    fn a_folder_is_moved_to_where_another_is() {
-        for durable in [false, true] {
-            let dir = tempfile::tempdir().unwrap();
-            let out = LocalOutput::new(dir.path(), durable);
-            let put = |name: &str| out.put(&path(name), name.as_bytes()).unwrap();
-            ["1/a/0/x", "1/a/1/x", "2/a/1/y", "2/a/2/x", "3/a/1/x"].into_iter().for_each(put);
-            for from in ["1/a", "2/a", "3/a"] {
-                out.merge(&path(from), &path("to/b/a")).unwrap();
-                assert!(!out.exists(&path(from)));
-            }
-            let read = |name: &str| out.read(&path(name)).unwrap();
-            let found = ["0/x", "1/x", "1/y", "2/x"].map(|name| read(&format!("to/b/a/{name}")));
-            let wanted = ["1/a/0/x", "3/a/1/x", "2/a/1/y", "2/a/2/x"];
-            assert_eq!(found, wanted.map(|text| Some(text.as_bytes().to_vec())));
-            assert!(out.merge(&path("1/a"), &path("to/b/a")).is_err());
-        }
-    }
-
-    #[test]
-    fn a_small_file_makes_its_folders() {
-        let dir = tempfile::tempdir().unwrap();
-        let out = LocalOutput::new(dir.path(), false);
-        for name in ["a/b/c", "a/b/d"] {
-            let mut file = out.stage_small(&path(name), 1).unwrap();
-            file.write(b"x").unwrap();
-            file.close().unwrap();
-            out.publish_small(&path(name), &path(&format!("z/{name}"))).unwrap();
-            assert_eq!(out.read(&path(&format!("z/{name}"))).unwrap().unwrap(), b"x");
-        }
-        assert!(out.publish_small(&path("a/none"), &path("y/none")).is_err());
-    }
-
-    #[test]
-    fn a_range_that_is_not_there_is_the_readers_error() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = local(dir.path(), "in", &[7; 100_000]);
-        let out = LocalOutput::new(&dir.path().join("out"), false);
-        let mut staged = out.stage(&path("y")).unwrap();
-        for length in [100, 60_000] {
-            let error = staged.copy_range(&file, 99_999, length).unwrap_err();
-            let OutputError::Read { source, .. } = error else { panic!("{error}") };
-            assert_eq!(source.kind(), io::ErrorKind::UnexpectedEof);
-        }
-    }
-
-    #[test]
-    fn one_lock_at_a_time() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = dir.path().join("work/lock");
-        let first = Lock::take(&at).unwrap();
-        assert!(first.is_some());
-        assert!(Lock::take(&at).unwrap().is_none());
-        drop(first);
-        assert!(Lock::take(&at).unwrap().is_some());
-    }
-}
+mod tests;

@@ -1,11 +1,15 @@
 //! Parquet files of a release, read at positions like every other file.
 //!
+//! - [`footer`]: what says where columns are, before it is believed.
+//! - [`bounds`]: how much pages may become.
 //! - [`head`]: heads of pages and levels of values, as bytes.
 //! - [`chunk`]: values of a column of bytes, page after page.
 //! - [`cells`]: values by their places.
 
+pub mod bounds;
 pub mod cells;
 pub mod chunk;
+pub mod footer;
 pub mod head;
 
 use std::fmt::Display;

@@ -38,6 +38,34 @@ pub trait ReadAt: Send + Sync {
         }
         Ok(())
     }
+
+    /// Has the empty file `to` share the blocks of all bytes, where these are one file and its file
+    /// system can do that. Says whether it did: where not, `to` is empty as before.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] where the file systems of both never do.
+    fn share_with(&self, to: &File) -> io::Result<bool> {
+        let _ = to;
+        Ok(false)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn share(from: &File, to: &File) -> io::Result<bool> {
+    use rustix::io::Errno;
+    match rustix::fs::ioctl_ficlone(to, from) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS | Errno::XDEV) => {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+        // Of this file, for a reason of its own.
+        Err(_) => Ok(false),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn share(_: &File, _: &File) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// One file of a local disk.
@@ -61,6 +89,11 @@ impl LocalFile {
 impl ReadAt for LocalFile {
     fn len(&self) -> u64 {
         self.length
+    }
+
+    fn share_with(&self, to: &File) -> io::Result<bool> {
+        // What was appended since it was opened is none of its bytes.
+        if self.file.metadata()?.len() == self.length { share(&self.file, to) } else { Ok(false) }
     }
 
     #[cfg(unix)]

@@ -4,7 +4,9 @@ use diptych_format::Rejection;
 use diptych_format::archives::{ArchiveIndex, PictureFault};
 use diptych_format::foreign::{ColumnMap, ForeignRow, RowFault};
 use diptych_format::key::pair_id_of;
-use diptych_format::record::{FoundPictures, RecordedPicture, Restored, reference_role, restore};
+use diptych_format::record::{
+    FoundPictures, RECORD_IN_ROWS, RecordedPicture, Restored, reference_role, restore,
+};
 use diptych_format::{FormatError, Place};
 use diptych_schema::{EditPair, Picture};
 use diptych_storage::ReadAt;
@@ -16,10 +18,6 @@ use crate::groups::{Group, Member};
 use crate::layout::Shard;
 use crate::names::{Kind, kind_of};
 use crate::reader::ShardReader;
-
-/// How many times as long as a row of a release its record may be: it holds the row as text in
-/// which every quote is escaped, with the files beside it.
-const RECORD_IN_ROWS: usize = 8;
 
 /// A sample that is to be read.
 pub(crate) struct Sample<'a> {

@@ -173,7 +173,7 @@ fn a_picture_is_in_the_folder_of_its_place_in_the_plan_whatever_is_rejected() {
     static MANY: Toy = Toy(many);
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("release")).unwrap();
-    let outputs = [3_000, 1 << 30].map(|shard_size| {
+    let outputs = [60_000, 1 << 30].map(|shard_size| {
         let out = dir.path().join(shard_size.to_string());
         let mut request = request(&dir.path().join("release"), &out, &[lines()]);
         request.sources[0].from = Some("toy".to_owned());

@@ -39,8 +39,9 @@ pub fn is_known(of: &DataType) -> bool {
     }
 }
 
-/// Writes the value of `array` at `row` as JSON. What [`is_known`] does not know is null.
-pub fn write_json(array: &dyn Array, row: usize, out: &mut String) {
+/// Writes the value of `array` at `row` as JSON. What [`is_known`] does not know is null. Where `out`
+/// has more than `most` bytes no further items and fields are written, and it is no JSON any more.
+pub fn write_json(array: &dyn Array, row: usize, most: usize, out: &mut String) {
     if row >= array.len() || array.is_null(row) {
         out.push_str("null");
         return;
@@ -72,24 +73,26 @@ pub fn write_json(array: &dyn Array, row: usize, out: &mut String) {
         DataType::Binary => bytes(array.as_binary_opt::<i32>().map(|a| a.value(row)), out),
         DataType::LargeBinary => bytes(array.as_binary_opt::<i64>().map(|a| a.value(row)), out),
         DataType::BinaryView => bytes(array.as_binary_view_opt().map(|a| a.value(row)), out),
-        DataType::List(_) => list(array.as_list_opt::<i32>().map(|a| a.value(row)), out),
-        DataType::LargeList(_) => list(array.as_list_opt::<i64>().map(|a| a.value(row)), out),
-        DataType::ListView(_) => list(array.as_list_view_opt::<i32>().map(|a| a.value(row)), out),
+        DataType::List(_) => list(array.as_list_opt::<i32>().map(|a| a.value(row)), most, out),
+        DataType::LargeList(_) => list(array.as_list_opt::<i64>().map(|a| a.value(row)), most, out),
+        DataType::ListView(_) => {
+            list(array.as_list_view_opt::<i32>().map(|a| a.value(row)), most, out);
+        }
         DataType::LargeListView(_) => {
-            list(array.as_list_view_opt::<i64>().map(|a| a.value(row)), out);
+            list(array.as_list_view_opt::<i64>().map(|a| a.value(row)), most, out);
         }
         DataType::FixedSizeList(..) => {
-            list(array.as_fixed_size_list_opt().map(|a| a.value(row)), out);
+            list(array.as_fixed_size_list_opt().map(|a| a.value(row)), most, out);
         }
         DataType::Struct(fields) => {
             let columns = array.as_struct_opt().map(StructArray::columns).unwrap_or_default();
             let names = fields.iter().map(|field| field.name().as_str());
-            object(names.zip(columns.iter().map(AsRef::as_ref)), row, out);
+            object(names.zip(columns.iter().map(AsRef::as_ref)), row, most, out);
         }
         DataType::Dictionary(..) => match array.as_any_dictionary_opt() {
             Some(dictionary) => {
                 let key = dictionary.normalized_keys().get(row).copied().unwrap_or(usize::MAX);
-                write_json(dictionary.values().as_ref(), key, out);
+                write_json(dictionary.values().as_ref(), key, most, out);
             }
             None => out.push_str("null"),
         },
@@ -97,20 +100,25 @@ pub fn write_json(array: &dyn Array, row: usize, out: &mut String) {
     }
 }
 
-/// Writes a row of columns as a JSON object, in the columns' order.
+/// Writes a row of columns as a JSON object, in the columns' order; up to `most` bytes and one more
+/// value.
 pub fn object<'a>(
     columns: impl Iterator<Item = (&'a str, &'a dyn Array)>,
     row: usize,
+    most: usize,
     out: &mut String,
 ) {
     out.push('{');
     for (place, (name, column)) in columns.enumerate() {
+        if out.len() > most {
+            return;
+        }
         if place > 0 {
             out.push(',');
         }
         text(Some(name), out);
         out.push(':');
-        write_json(column, row, out);
+        write_json(column, row, most, out);
     }
     out.push('}');
 }
@@ -147,14 +155,17 @@ fn text(value: Option<&str>, out: &mut String) {
     }
 }
 
-fn list(values: Option<arrow_array::ArrayRef>, out: &mut String) {
+fn list(values: Option<arrow_array::ArrayRef>, most: usize, out: &mut String) {
     let Some(values) = values else { return out.push_str("null") };
     out.push('[');
     for row in 0..values.len() {
+        if out.len() > most {
+            return;
+        }
         if row > 0 {
             out.push(',');
         }
-        write_json(values.as_ref(), row, out);
+        write_json(values.as_ref(), row, most, out);
     }
     out.push(']');
 }
@@ -175,7 +186,7 @@ mod tests {
     fn json(array: &dyn Array) -> String {
         let mut text = String::new();
         for row in 0..array.len() {
-            write_json(array, row, &mut text);
+            write_json(array, row, usize::MAX, &mut text);
             text.push(' ');
         }
         // As deep as it goes, it is what is said to be known.
@@ -232,10 +243,22 @@ mod tests {
         assert_eq!(json(&fields), r#"{"x":"y"} "#);
         let mut text = String::new();
         let day = arrow_array::Date32Array::from(vec![1]);
-        write_json(&day, 0, &mut text);
+        write_json(&day, 0, usize::MAX, &mut text);
         assert_eq!((text.as_str(), is_known(day.data_type())), ("null", false));
         // Text that is not said to be such.
         let bytes = arrow_array::BinaryArray::from_vec(vec!["移\"".as_bytes(), b"\xff"]);
         assert_eq!(json(&bytes), "\"移\\\"\" \"\u{fffd}\" ");
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_written_to_its_end() {
+        let mut lists = ListBuilder::new(StringBuilder::new());
+        lists.append_value((0..1000).map(|_| Some("0123456789")));
+        let lists = lists.finish();
+        let (mut short, mut whole) = (String::new(), String::new());
+        write_json(&lists, 0, 100, &mut short);
+        write_json(&lists, 0, 100_000, &mut whole);
+        assert!(short.len() > 100 && short.len() < 120, "{short}");
+        assert!(whole.starts_with(&short) && whole.len() == 13_001);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 
 use super::chunk::{Chunk, ReadPage, Value, ValueFault};
+use super::footer::check_footer;
 use super::{ParquetInput, check_columns, guarded};
 use crate::Limits;
 use crate::read::ReadAt;
@@ -140,6 +141,7 @@ impl Cells {
 
 impl File {
     fn open(file: Arc<dyn ReadAt>) -> Result<Self, ValueFault> {
+        check_footer(file.as_ref()).map_err(ValueFault::Damaged)?;
         let input = ParquetInput(file);
         let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Skip);
         let metadata = guarded(|| reader.parse_and_finish(&input)).map_err(ValueFault::Damaged)?;

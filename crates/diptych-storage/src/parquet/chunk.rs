@@ -16,6 +16,7 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
+use super::bounds::check_page;
 use super::head::{self, DataHead, PageFault, PageHead, PageKind};
 use super::{ParquetInput, guarded};
 use crate::Limits;
@@ -51,7 +52,7 @@ impl From<ValueFault> for io::Error {
     }
 }
 
-fn damaged<T>(what: &str, at: u64) -> Result<T, ValueFault> {
+pub(super) fn damaged<T>(what: &str, at: u64) -> Result<T, ValueFault> {
     Err(ValueFault::Damaged(format!("{what}, in the page at {at}")))
 }
 
@@ -154,24 +155,38 @@ impl Chunk {
         column: usize,
         limits: &Limits,
     ) -> Result<Self, String> {
-        let group = metadata.row_groups().get(row_group).ok_or("there is no such row group")?;
-        let chunk = group.columns().get(column).ok_or("there is no such column")?;
-        if chunk.column_type() != Type::BYTE_ARRAY {
+        let chunk = Self::of_any_type(input, metadata, row_group, column, limits.page_bytes)?;
+        if chunk.metadata.column_type() != Type::BYTE_ARRAY {
             return Err("it is no column of bytes".to_owned());
         }
-        if chunk.file_path().is_some() {
-            return Err("its values are in another file".to_owned());
-        }
-        let descriptor = chunk.column_descr();
-        let (repetition, definition) = (descriptor.max_rep_level(), descriptor.max_def_level());
+        let descriptor = chunk.metadata.column_descr();
+        let levels = [
+            descriptor.max_rep_level(),
+            descriptor.max_def_level(),
+            descriptor.repeated_ancestor_def_level(),
+        ];
         let level = |level: i16| u8::try_from(level).ok().filter(|_| level <= LEVELS);
-        let (Some(max_definition), Some(item)) =
-            (level(definition), level(descriptor.repeated_ancestor_def_level()))
-        else {
+        let [Some(max_repetition), Some(max_definition), Some(item)] = levels.map(level) else {
             return Err("it is nested too deeply".to_owned());
         };
-        if repetition > 1 {
+        if max_repetition > 1 {
             return Err("it has lists within lists".to_owned());
+        }
+        Ok(Self { max_repetition, max_definition, item, ..chunk })
+    }
+
+    /// The same of values of any type, of which the heads of pages can be read and nothing else.
+    pub(super) fn of_any_type(
+        input: &ParquetInput,
+        metadata: &ParquetMetaData,
+        row_group: usize,
+        column: usize,
+        page_bytes: u64,
+    ) -> Result<Self, String> {
+        let group = metadata.row_groups().get(row_group).ok_or("there is no such row group")?;
+        let chunk = group.columns().get(column).ok_or("there is no such column")?;
+        if chunk.file_path().is_some() {
+            return Err("its values are in another file".to_owned());
         }
         let first = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
         let start = u64::try_from(first).map_err(|_| "it lies before the file")?;
@@ -180,11 +195,11 @@ impl Chunk {
             input: input.clone(),
             start,
             end: start.saturating_add(size),
-            max_repetition: u8::from(repetition == 1),
-            max_definition,
-            item,
+            max_repetition: 0,
+            max_definition: 0,
+            item: 0,
             metadata: chunk.clone(),
-            page_bytes: limits.page_bytes,
+            page_bytes,
             dictionary: Mutex::default(),
         })
     }
@@ -211,6 +226,23 @@ impl Chunk {
         }
     }
 
+    pub(super) fn input(&self) -> &ParquetInput {
+        &self.input
+    }
+
+    pub(super) fn compression(&self) -> Compression {
+        self.metadata.compression()
+    }
+
+    /// Bytes that a page may have.
+    pub(super) fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Where the chunk begins, and with it its first page.
     pub(super) fn start(&self) -> u64 {
         self.start
@@ -222,7 +254,7 @@ impl Chunk {
     }
 
     /// The head of the page at `at`, and its first bytes.
-    fn head(&self, at: u64) -> Result<(PageHead, Vec<u8>), ValueFault> {
+    pub(super) fn head(&self, at: u64) -> Result<(PageHead, Vec<u8>), ValueFault> {
         let most = usize::try_from(self.end - at).unwrap_or(MOST).min(MOST);
         let mut window = Vec::new();
         let head = loop {
@@ -359,11 +391,7 @@ impl Chunk {
 
     /// A page, decompressed.
     fn whole_page(&self, at: u64, head: &PageHead) -> Result<Page, ValueFault> {
-        let most = head.uncompressed.max(head.size);
-        if most > self.page_bytes {
-            let limit = self.page_bytes;
-            return damaged(&format!("it has {most} bytes, the limit is {limit}"), at);
-        }
+        check_page(self, at, head)?;
         let length = (head.length as u64).saturating_add(head.size);
         let page = guarded(|| {
             let offset = i64::try_from(at).unwrap_or(i64::MAX);

@@ -79,7 +79,7 @@ pub enum LevelPlaces {
 /// # Errors
 /// [`PageFault`].
 pub fn page_head(bytes: &[u8]) -> Result<PageHead, PageFault> {
-    let mut input = Input { bytes, at: 0 };
+    let mut input = Input::new(bytes);
     let (mut kind, mut uncompressed, mut compressed, mut data) = (None, None, None, None);
     let mut last = 0;
     while let Some((field, of)) = input.field(&mut last)? {
@@ -144,12 +144,38 @@ impl DataPage {
     }
 }
 
-struct Input<'a> {
+/// Bytes of the compact form of Thrift, from the first on.
+pub(super) struct Input<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Input<'_> {
+impl<'a> Input<'a> {
+    pub(super) const INT: u8 = INT;
+    pub(super) const LIST: u8 = 9;
+    pub(super) const STRUCT: u8 = STRUCT;
+
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// How many structs a list has, each of which takes at least so many bytes.
+    pub(super) fn structs(&mut self, bytes_each: u64) -> Result<u64, PageFault> {
+        let head = self.byte()?;
+        let count = match head >> 4 {
+            15 => self.varint()?,
+            count => u64::from(count),
+        };
+        if head & 0x0F != STRUCT && count > 0 {
+            return Err(PageFault::Unknown("a list of something else"));
+        }
+        let left = self.bytes.len().saturating_sub(self.at) as u64;
+        match count.checked_mul(bytes_each).filter(|bytes| *bytes <= left) {
+            Some(_) => Ok(count),
+            None => Err(PageFault::Unknown("a list that is longer than what is left")),
+        }
+    }
+
     fn byte(&mut self) -> Result<u8, PageFault> {
         let byte = self.bytes.get(self.at).copied().ok_or(PageFault::NeedsMore)?;
         self.at += 1;
@@ -168,13 +194,13 @@ impl Input<'_> {
         Err(PageFault::Unknown("a number that does not end"))
     }
 
-    fn number(&mut self) -> Result<i64, PageFault> {
+    pub(super) fn number(&mut self) -> Result<i64, PageFault> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
     /// The number and type of the next field; `None` where the struct ends.
-    fn field(&mut self, last: &mut i64) -> Result<Option<(i64, u8)>, PageFault> {
+    pub(super) fn field(&mut self, last: &mut i64) -> Result<Option<(i64, u8)>, PageFault> {
         let head = self.byte()?;
         if head == 0 {
             return Ok(None);
@@ -192,7 +218,7 @@ impl Input<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, of: u8, depth: u32) -> Result<(), PageFault> {
+    pub(super) fn skip(&mut self, of: u8, depth: u32) -> Result<(), PageFault> {
         match of {
             TRUE | FALSE => Ok(()),
             3 => self.pass(1),

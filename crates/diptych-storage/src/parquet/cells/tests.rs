@@ -178,7 +178,45 @@ fn what_is_no_place_says_so() {
     assert_eq!(error.to_string(), "the value is null");
 }
 
-/// Pages are decompressed once where they are asked for in order, and not at all beyond the limit.
+/// A file that counts what is read of it.
+struct Counting(Vec<u8>, AtomicUsize);
+
+impl ReadAt for Counting {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.0.read_at(offset, buffer)?;
+        self.1.fetch_add(read, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// However many values a page has, it is read once where they are asked for in their order, from two
+/// columns in turn.
+#[test]
+fn pages_are_read_once() {
+    for compression in [Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())] {
+        let properties = WriterProperties::builder().set_compression(compression);
+        let file = Arc::new(Counting(written(properties), AtomicUsize::new(0)));
+        let cells = Cells::new(Limits::DEFAULT);
+        for number in 0..300 {
+            for column in [0, 1] {
+                let place = CellPlace { file: 0, row_group: 1, column, number };
+                for _ in 0..3 {
+                    cells.value(place, || Ok(Arc::clone(&file) as Arc<dyn ReadAt>)).unwrap();
+                }
+            }
+        }
+        // Heads are looked at twice, with what stands behind them: 256 bytes for each of the pages,
+        // which are short here.
+        let read = file.1.load(Ordering::Relaxed);
+        let pages = 2 * 300_usize.div_ceil(10) + 300;
+        assert!(read < file.0.len() + 4 * 256 * pages, "{read} of {}", file.0.len());
+    }
+}
+
 #[test]
 fn pages_are_held_against_the_limit() {
     let snappy = || {

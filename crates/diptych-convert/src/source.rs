@@ -284,8 +284,9 @@ impl Sources {
 
     /// That a picture cannot be read.
     pub(crate) fn read_error(&self, address: &Address, source: io::Error) -> EngineError {
-        let place = address.file().map(|number| self.name(number)).unwrap_or_default();
-        let file = place.file.unwrap_or_else(|| "a picture".to_owned());
+        let in_none = || Place::file("the catalog", "a picture");
+        let place = address.file().map_or_else(in_none, |number| self.name(number));
+        let file = place.file.unwrap_or_default();
         EngineError::ReadSource { label: place.source, file, source }
     }
 

@@ -14,10 +14,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use diptych::catalog::Catalog;
 use diptych::format::options::Assignment;
 use diptych::format::{About, Probe};
 use diptych::inspect::Inspection;
-use diptych::schema::MaskOrigin;
+use diptych::pictures::Pictures;
+use diptych::schema::{Address, MaskOrigin};
+use diptych::storage::Limits;
 use diptych::{EngineError, Request, Silent, SourceRequest};
 use serde_json::{Value, json};
 use support::folder::{assert_same, copy, fixtures, tree};
@@ -441,6 +444,25 @@ fn what_is_said_of_a_catalog_is_what_is_in_it() {
             of_release
         );
     }
+}
+
+#[test]
+fn pictures_are_read_by_their_addresses_where_they_are_on_this_disk() {
+    let scene = Scene::new();
+    let release = scene.copied("inter-edit-train");
+    let catalog = Catalog::open(&scene.index(&[&release], "catalog")).unwrap().unwrap();
+    let pictures = Pictures::of(&catalog, &[], Limits::DEFAULT).unwrap();
+    let pair = catalog.pairs(0, 0, 1).unwrap().next().unwrap().unwrap();
+    let bytes = pictures.bytes(&pair.source.address).unwrap();
+    assert_eq!(pair.source.address.length(), Some(bytes.len() as u64));
+    assert!(bytes.starts_with(b"\x89PNG"));
+    let url = Address::Url { url: "https://example.org/a.png".to_owned(), sha256: None };
+    let error = pictures.bytes(&url).unwrap_err();
+    let told = "cannot read a picture of the catalog: a url is not on this disk";
+    assert_eq!(whole_message(&error), told);
+    let nowhere = Address::Range { file: 1_000, offset: 0, length: 1 };
+    let error = pictures.bytes(&nowhere).unwrap_err();
+    assert!(error.to_string().ends_with("it has no file 1000"), "{error}");
 }
 
 #[test]

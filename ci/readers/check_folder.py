@@ -1,6 +1,6 @@
 """Checks that a folder output is complete, by hand and in `datasets`.
 
-usage: check_folder.py OUT TRUTH [--need datasets]
+usage: check_folder.py OUT TRUTH [--need datasets,torch]
 
 The truth is what the example `mixed_set` writes, or what `as_written.py` makes of the same pairs as
 WebDataset. Every record is compared field by field, in value and type, and every picture in bytes
@@ -24,9 +24,9 @@ from typing import Any
 
 import pyarrow
 import pyarrow.parquet
-from check_parquet import COLUMNS, PICTURES, Check, Row, see_picture
+from check_parquet import COLUMNS, PICTURES, Check, Row, check_loader, see_picture
 from check_webdataset import read_truth, wrong_bytes
-from compare import Findings, load, open_image, quiet_datasets, undecoded
+from compare import Findings, library, load, open_image, quiet_datasets, undecoded
 
 ROLES = {"source": "source", "references": "reference", "target": "target", "mask": "mask"}
 NAMES = {role: f"{role}_file_names" if role == "references" else f"{role}_file_name" for role in PICTURES}
@@ -271,6 +271,8 @@ def main() -> None:
             else:
                 check_datasets(check, datasets)
                 check_wrong_forms(check, datasets)
+                if torch := library("torch", needed):
+                    check_loader(check, torch, datasets, check.see_file)
         findings.end()
     print("complete: every record, field and picture is there")
 

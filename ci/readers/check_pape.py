@@ -1,6 +1,6 @@
 """Checks that an output in PAPE's layout is complete, by hand and in `datasets`.
 
-usage: check_pape.py OUT [--release DIR --expected FILE] [--need datasets]
+usage: check_pape.py OUT [--release DIR --expected FILE] [--need datasets,torch]
 
 By hand, OUT is read with json and Pillow, following nothing but the layout: each row of each
 manifest names its files by role and base name, and may hold the records of its pairs under `extra`.
@@ -25,7 +25,9 @@ from typing import Any
 
 from check_release import HAN
 from check_webdataset import KEYS
-from compare import Findings, differences, load, open_image, quiet_datasets, sha256, undecoded
+from compare import (
+    Findings, differences, library, load, open_image, quiet_datasets, sha256, undecoded, with_workers,
+)
 from PIL import Image, ImageChops
 
 SIDES = ("normal", "abnormal")
@@ -329,8 +331,8 @@ def check_sample(out: Output, at: str, pair: Pair, sample: Row) -> None:
         out.findings.add(at, difference)
 
 
-def check_datasets(out: Output, datasets: ModuleType) -> None:
-    """`load_dataset(OUT)` gives the pairs that are there, in their splits."""
+def check_datasets(out: Output, datasets: ModuleType, torch: ModuleType | None) -> None:
+    """`load_dataset(OUT)` gives the pairs that are there, in their splits; torch's loader, too."""
     major = int(datasets.__version__.split(".")[0])
     without_mask = sum(pair.files["mask"] is None for pair in out.pairs.values())
     if major < 4 or (major < 5 and without_mask):
@@ -341,10 +343,10 @@ def check_datasets(out: Output, datasets: ModuleType) -> None:
     native = {pair.pair_id: f'{{"row":{line.text}' for line in out.lines
               for pair in line.pairs.values() if "extra" not in line.row}
     wanted = Counter(pair.split for pair in out.pairs.values())
-    for streaming in (False, True):
-        where = f"datasets {datasets.__version__}, {'streaming' if streaming else 'cached'}"
+    for how in ("cached", "streaming", *(["torch, 2 workers"] if torch else [])):
+        where = f"datasets {datasets.__version__}, {how}"
         try:
-            loaded = load(datasets, str(out.root), streaming)
+            loaded = load(datasets, str(out.root), how == "streaming")
         except Exception as error:
             out.findings.add(where, f"raised {error!r:.500}")
             continue
@@ -353,7 +355,8 @@ def check_datasets(out: Output, datasets: ModuleType) -> None:
         counts: Counter[str] = Counter()
         seen: set[str] = set()
         for split, rows in loaded.items():
-            for sample in undecoded(datasets, rows):
+            samples = undecoded(datasets, rows)
+            for sample in with_workers(torch, samples) if how.startswith("torch") else samples:
                 pair = out.pairs.get(sample["pair_id"])
                 at = f"{where}, {sample['pair_id']}"
                 if pair is None or pair.pair_id in seen or pair.split != split:
@@ -475,8 +478,9 @@ def main() -> None:
               f" {dict(splits)}; {len(ious)} rows with two masks{least}")
         if not out.pairs:
             findings.add("by hand", "there is no pair")
-        if datasets := quiet_datasets(set(filter(None, args.need.split(",")))):
-            check_datasets(out, datasets)
+        needed = set(filter(None, args.need.split(",")))
+        if datasets := quiet_datasets(needed):
+            check_datasets(out, datasets, library("torch", needed))
         if args.expected:
             check_expected(out, ious, args.release, args.expected)
         findings.end()

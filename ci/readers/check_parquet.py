@@ -206,14 +206,14 @@ def check_datasets(check: Check, datasets: ModuleType) -> None:
                 aside.rename(lost)
 
 
-def check_loader(check: Check, torch: ModuleType, datasets: ModuleType) -> None:
+def check_loader(check: Check, torch: ModuleType, datasets: ModuleType, see: See) -> None:
     """Torch's loader, its processes reading what `datasets` has in its cache."""
     loaded = load(datasets, str(check.folder), False)
 
     def rows(split: str) -> Any:
         return with_workers(torch, undecoded(datasets, loaded[split]))
 
-    check.whole(f"torch {torch.__version__}, 2 workers", rows, see_bytes)
+    check.whole(f"torch {torch.__version__}, 2 workers", rows, see)
 
 
 def check_pyarrow(check: Check) -> None:
@@ -271,7 +271,7 @@ def main() -> None:
         if datasets := quiet_datasets(needed):
             check_datasets(check, datasets)
             if torch := library("torch", needed):
-                check_loader(check, torch, datasets)
+                check_loader(check, torch, datasets, see_bytes)
         if polars := library("polars", needed):
             check_polars(check, polars)
         if duckdb := library("duckdb", needed):

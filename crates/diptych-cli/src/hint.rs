@@ -71,7 +71,10 @@ fn of_engine(error: &EngineError) -> Option<String> {
             "without --strict such edits are listed and the others converted".to_owned()
         }
         EngineError::SameId { .. } => {
-            "give each release once; the same pair cannot be in an output twice".to_owned()
+            "give each release once; the same pair cannot be in an output twice. Where they are \
+             different ones whose files have the same names, put them into one folder, each in a \
+             folder of its own, and give that"
+                .to_owned()
         }
         _ => return None,
     })

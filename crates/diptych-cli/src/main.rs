@@ -15,6 +15,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // What is caught is told of as an error of the file that it is about.
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !diptych::storage::parquet::is_guarded() {
+            print(panic);
+        }
+    }));
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

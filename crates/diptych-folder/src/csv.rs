@@ -36,6 +36,8 @@ struct Cells {
     cell: Vec<u8>,
     bytes: usize,
     quotes: Quotes,
+    /// Whether text stands behind the quotes of a cell: one of them is not where it should be.
+    is_torn: bool,
 }
 
 /// Where reading stands with quotes.
@@ -86,6 +88,9 @@ impl CsvRows {
             }
             if cells.quotes == Quotes::Open {
                 return bad("truncated_metadata", "the file ends within quotes".to_owned());
+            }
+            if cells.is_torn {
+                return bad("invalid_row", "text behind the quotes of a cell".to_owned());
             }
             if cells.done.len() != columns.len() {
                 let cause = format!("{} cells, {} columns", cells.done.len(), columns.len());
@@ -154,6 +159,7 @@ impl Cells {
             b'"' if self.quotes == Quotes::Start => self.quotes = Quotes::Open,
             b'"' if in_quotes => self.quotes = Quotes::Closed,
             byte => {
+                self.is_torn |= self.quotes == Quotes::Closed && byte != b'"';
                 // Of two quotes the second is one of the text.
                 self.quotes = match (self.quotes, byte) {
                     (Quotes::Open, _) | (Quotes::Closed, b'"') => Quotes::Open,
@@ -214,6 +220,8 @@ mod tests {
         assert_eq!(bad("a,b\n1\n").0, "invalid_row");
         assert_eq!(bad("a,b\n1,2,3\n").1, "3 cells, 2 columns");
         assert_eq!(bad("a,b\n1,\"2\n").0, "truncated_metadata");
+        // A quote that is opened in one row and closed in another would make one cell of both.
+        assert_eq!(bad("a,b\n1,\"2\n3,\"4\"\n").1, "text behind the quotes of a cell");
         let long = format!("a\n{}\nx\n", "y".repeat(101));
         assert_eq!(bad(&long), ("row_too_long", "101 bytes, the limit is 100".to_owned()));
         assert_eq!(rows(&long).len(), 2);

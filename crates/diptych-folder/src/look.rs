@@ -2,6 +2,7 @@
 
 use diptych_format::foreign::known::{Known, Shape, Shapes, known};
 use diptych_format::record::restore;
+use diptych_format::written::resembles_record;
 use diptych_storage::{Limits, ReadTree, RelPath};
 use serde_json::{Map, Value};
 
@@ -20,6 +21,8 @@ const ROWS: usize = 16;
 pub(crate) struct Look {
     /// A table whose rows have the record that this program writes.
     pub(crate) ours: Option<RelPath>,
+    /// A table whose rows were such, and what is wrong with them.
+    pub(crate) damaged: Option<(RelPath, String)>,
     /// A table that has rows.
     pub(crate) rows: Option<RelPath>,
     /// The first table, whatever is in it.
@@ -57,9 +60,17 @@ impl Look {
             let Event::Row { text, .. } = event else { continue };
             let Ok(text) = std::str::from_utf8(&text) else { continue };
             let fields: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
-            if fields.contains_key(SOURCE_FILE_NAME) && restore(text).is_ok() {
-                self.ours.get_or_insert_with(|| table.path.clone());
-                return;
+            let restored = restore(text).map_err(|error| error.to_string());
+            let why = match restored {
+                Ok(_) if fields.contains_key(SOURCE_FILE_NAME) => {
+                    self.ours.get_or_insert_with(|| table.path.clone());
+                    return;
+                }
+                Ok(_) => format!("there is no {SOURCE_FILE_NAME}"),
+                Err(why) => why,
+            };
+            if resembles_record(&fields) {
+                self.damaged.get_or_insert_with(|| (table.path.clone(), why));
             }
             if !fields.is_empty() {
                 self.rows.get_or_insert_with(|| table.path.clone());

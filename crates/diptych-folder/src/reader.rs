@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::foreign::ColumnMap;
-use diptych_format::foreign::known::unknown;
+use diptych_format::foreign::known::{Shape, Shapes, unknown};
+use diptych_format::written::{fewer, stated};
 use diptych_format::{
-    Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, SourceFile, Tally,
+    Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, SourceFile, Stated, Tally,
 };
 use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadTree, RelPath};
@@ -28,6 +29,8 @@ pub(crate) struct FolderReader {
     /// What foreign columns are; `None` where rows have records.
     map: Option<ColumnMap>,
     notices: Mutex<BTreeSet<Notice>>,
+    /// How many pairs were written, where the copy says it.
+    pub(crate) written: Option<Stated>,
     /// Rows read of all tables.
     rows: AtomicU64,
 }
@@ -43,10 +46,18 @@ impl FolderReader {
             let what = "no table: there is no metadata.parquet, metadata.jsonl or metadata.csv";
             return Err(nothing(what.to_owned()));
         }
-        let map = match ColumnMap::given(NAME, input.options)? {
+        let look = Look::at(input.tree.as_ref());
+        let given = ColumnMap::given(NAME, input.options)?;
+        let unmet = given.as_ref().and_then(|map| map.unmet(&look.shapes, input.label));
+        let map = match given {
             Some(map) => Some(map),
             None => {
-                let look = Look::at(input.tree.as_ref());
+                if let (None, Some((path, why))) = (&look.ours, &look.damaged) {
+                    return Err(nothing(format!(
+                        "the rows of {path} were written by diptych and are no records any more \
+                         ({why}); they can be read as somebody else's with the option `map`"
+                    )));
+                }
                 match (&look.ours, look.known()) {
                     (Some(_), _) => None,
                     (None, Some(known)) => Some(known.map()),
@@ -58,18 +69,20 @@ impl FolderReader {
         no_pictures.extend(&others);
         let paths = input.tree.list().iter().map(|entry| &entry.path);
         let files = paths.filter(|path| !no_pictures.contains(path)).cloned().collect();
+        let unread = unread_pictures(map.as_ref(), &look.shapes, input.label);
         let notice = |path: &RelPath| Notice {
             kind: "several_tables".to_owned(),
             at: Place::file(input.label, path.as_str()),
             detail: "another table lies beside it, which is read instead".to_owned(),
         };
         Ok(Self {
+            written: stated(input.tree.as_ref()).filter(|_| map.is_none()),
             tree: Arc::clone(&input.tree),
             limits: input.limits,
             partitions: tables.iter().map(|table| table.path.as_str().to_owned()).collect(),
             pictures: Pictures::new(input, files),
             map,
-            notices: Mutex::new(others.iter().map(notice).collect()),
+            notices: Mutex::new(others.iter().map(notice).chain(unmet).chain(unread).collect()),
             rows: AtomicU64::new(0),
             tables,
         })
@@ -87,6 +100,24 @@ impl FolderReader {
     fn notice(&self, notice: Notice) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).insert(notice);
     }
+}
+
+/// That nothing is made of some columns of pictures.
+fn unread_pictures(map: Option<&ColumnMap>, shapes: &Shapes, label: &str) -> Option<Notice> {
+    let is_unread = |(name, shape): (_, &Shape)| {
+        let name: &String = name;
+        let takes = map?.takes_picture(name);
+        (*shape == Shape::Picture && !takes).then_some(name.as_str())
+    };
+    let names: Vec<_> = shapes.iter().filter_map(is_unread).collect();
+    (!names.is_empty()).then(|| Notice {
+        kind: "unread_pictures".to_owned(),
+        at: Place { source: label.to_owned(), ..Place::default() },
+        detail: format!(
+            "nothing is made of the pictures {}",
+            printable(names.join(", ").as_bytes())
+        ),
+    })
 }
 
 impl Reader for FolderReader {
@@ -116,12 +147,14 @@ impl Reader for FolderReader {
         let mut all = self.pictures.archives.notices();
         all.extend(self.notices.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
         // Where not all was read, what was not asked for says nothing.
+        let label = self.pictures.archives.label();
+        all.extend(fewer(label, self.written.as_ref(), tally, self.tables.len()));
         if tally.edits.len() == self.tables.len() {
             all.extend(self.pictures.unclaimed().map(|(count, first)| Notice {
                 kind: "unclaimed_files".to_owned(),
                 at: self.place(first),
                 detail: format!(
-                    "{count} pictures that no row names, {} for one",
+                    "{count} pictures that no pair has, {} for one",
                     printable(first.file_name().as_bytes())
                 ),
             }));

@@ -14,7 +14,9 @@ mod row;
 use diptych_schema::{Edited, Split, vocabulary};
 use diptych_storage::text::printable;
 
+use self::known::Shapes;
 use crate::options::{OptionError, OptionKind, OptionSpec, Options, Used};
+use crate::{Notice, Place};
 pub use row::{ForeignRow, Roles, RowFault};
 
 vocabulary! {
@@ -125,6 +127,12 @@ pub enum MapError {
         /// The columns that there are.
         known: String,
     },
+    /// A field is the picture before and the picture after.
+    #[error("it names `{}` for source and for target", printable(field.as_bytes()))]
+    SourceIsTarget {
+        /// The field.
+        field: String,
+    },
     /// A picture without which there is no pair is not named.
     #[error("it names no field for {missing}")]
     Missing {
@@ -183,12 +191,52 @@ impl ColumnMap {
                 return Err(MapError::Missing { missing: needed });
             }
         }
+        let is_target = |of: &&str| map.names(Column::Target).any(|name| name == *of);
+        if let Some(field) = map.names(Column::Source).find(is_target) {
+            return Err(MapError::SourceIsTarget { field: field.to_owned() });
+        }
         Ok(map)
     }
 
     /// The fields that are taken for a column.
     pub fn names(&self, column: Column) -> impl Iterator<Item = &str> {
         self.fields.iter().filter(move |(of, _)| *of == column).map(|(_, name)| name.as_str())
+    }
+
+    /// What is to be known of a map that was given, where the rows that were looked at have other
+    /// fields: a name that is not there would cost the values of a column in silence.
+    #[must_use]
+    pub fn unmet(&self, shapes: &Shapes, label: &str) -> Option<Notice> {
+        let is_there = |column: Column, name: &str| {
+            let is_numbered = |of: &String| {
+                let rest = of.strip_prefix(name);
+                rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+            };
+            match column {
+                Column::Reference => shapes.keys().any(is_numbered),
+                _ => shapes.contains_key(name),
+            }
+        };
+        let unmet = |column: &Column| {
+            let mut names = self.names(*column).peekable();
+            names.peek().is_some() && !names.any(|name| is_there(*column, name))
+        };
+        let named = |column: Column| {
+            let names: Vec<_> = self.names(column).collect();
+            format!("`{}` for {column}", names.join("` or `"))
+        };
+        let unmet: Vec<_> = Column::ALL.iter().copied().filter(unmet).map(named).collect();
+        if unmet.is_empty() || shapes.is_empty() {
+            return None;
+        }
+        let there: Vec<_> = shapes.keys().map(String::as_str).collect();
+        let detail = format!(
+            "the map names {}, and no row that was looked at has it; there are {}",
+            printable(unmet.join(", ").as_bytes()),
+            printable(there.join(", ").as_bytes())
+        );
+        let at = Place { source: label.to_owned(), ..Place::default() };
+        Some(Notice { kind: "unmet_map".to_owned(), at, detail })
     }
 
     /// Whether a picture of this name is taken for something.
@@ -219,6 +267,7 @@ pub fn split_of(word: &str) -> Option<Split> {
 
 #[cfg(test)]
 mod tests {
+    use super::known::Shape;
     use super::*;
 
     #[test]
@@ -253,6 +302,22 @@ mod tests {
         assert!(wrong.starts_with("there is no column `sources` to map to: there are id, source"));
         assert_eq!(message("source:a,instruction:b"), "it names no field for target");
         assert_eq!(message("target:a"), "it names no field for source");
+        assert_eq!(message("source:a,target:a"), "it names `a` for source and for target");
+    }
+
+    #[test]
+    fn names_that_no_row_has_are_told_of() {
+        let text = "source:a,target:b,instruction:t,instruction:u,reference:r,language:Lang";
+        let map = ColumnMap::parse(text).unwrap();
+        let unmet = |names: &[&str]| {
+            let shapes = names.iter().map(|name| ((*name).to_owned(), Shape::Text)).collect();
+            map.unmet(&shapes, "x").map(|notice| notice.detail)
+        };
+        assert_eq!(unmet(&["a", "b", "u", "r1", "Lang"]), None);
+        assert_eq!(unmet(&[]), None);
+        let said = "the map names `t` or `u` for instruction, `Lang` for language, and no row \
+                    that was looked at has it; there are a, b, lang, r";
+        assert_eq!(unmet(&["a", "b", "r", "lang"]), Some(said.to_owned()));
     }
 
     #[test]

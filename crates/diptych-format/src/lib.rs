@@ -32,6 +32,7 @@ pub mod shards;
 pub mod split_files;
 pub mod table;
 pub mod writer;
+pub mod written;
 
 use std::collections::BTreeMap;
 use std::fmt;

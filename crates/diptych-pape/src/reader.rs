@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::archives::PictureFault;
+use diptych_format::written::{fewer, stated};
 use diptych_format::{
     Edit, Edits, EndOfRows, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection,
-    SourceFile, Tally,
+    SourceFile, Stated, Tally,
 };
 use diptych_storage::rows::{Ending, RowEvent, Rows};
 use diptych_storage::text::printable;
@@ -24,6 +25,8 @@ use crate::wire::{self, Row, RowFault};
 pub(crate) struct PapeReader {
     pub(crate) tree: Arc<dyn ReadTree>,
     pub(crate) label: String,
+    /// How many pairs were written, where it is an output of this program.
+    written: Option<Stated>,
     pub(crate) limits: Limits,
     pub(crate) editors: Vec<Editor>,
     partitions: Vec<String>,
@@ -53,6 +56,7 @@ impl PapeReader {
         let pictures = Pictures::new(&input, pictures);
         let ReaderInput { tree, label, limits, .. } = input;
         Ok(Self {
+            written: stated(tree.as_ref()),
             tree,
             label: label.to_owned(),
             limits,
@@ -169,7 +173,9 @@ impl Reader for PapeReader {
             self.row_notices.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned(),
         );
         // Where not all was read, what was not asked for says nothing.
-        if tally.edits.len() == self.editors.len() {
+        let partitions = self.editors.len();
+        notices.extend(fewer(&self.label, self.written.as_ref(), tally, partitions));
+        if tally.edits.len() == partitions {
             notices.extend(self.pictures.unclaimed().into_iter().map(|(folder, (files, one))| {
                 let one = printable(one.file_name().as_bytes());
                 Notice {

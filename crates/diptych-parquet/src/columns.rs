@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use arrow_schema::{DataType, Fields};
 use diptych_format::foreign::known::{Shape, Shapes};
 use diptych_format::table::{Table, json};
+use diptych_format::written::resembles;
 use diptych_pixels::{Head, probe_head};
 use diptych_storage::Limits;
 use diptych_storage::parquet::chunk::{Chunk, Rows, Value};
@@ -45,6 +46,8 @@ pub(crate) struct Columns {
     /// Where it is a file of our own: what its columns are in the record, by their names, where
     /// that is another name.
     pub(crate) ours: Option<BTreeMap<String, String>>,
+    /// Where it was one, and some of its columns are gone since: which.
+    pub(crate) lost: Vec<String>,
 }
 
 /// What a file of our own says of itself.
@@ -62,6 +65,7 @@ impl Columns {
             unread: Vec::new(),
             shapes: Shapes::new(),
             ours: None,
+            lost: Vec::new(),
         };
         let mut leaf = 0;
         for field in table.fields() {
@@ -82,18 +86,25 @@ impl Columns {
             columns.pictures.extend(found);
             leaf += count;
         }
-        columns.ours = columns.own_names(table);
+        match columns.own_names(table) {
+            Ok(names) => columns.ours = Some(names),
+            Err(lost) => columns.lost = lost,
+        }
         columns
     }
 
     /// The columns that are called otherwise than in the record, where the file has a record.
-    fn own_names(&self, table: &Table) -> Option<BTreeMap<String, String>> {
+    ///
+    /// # Errors
+    /// The columns that are not there; none where it never was a file of our own.
+    fn own_names(&self, table: &Table) -> Result<BTreeMap<String, String>, Vec<String>> {
         let schema = table.metadata().file_metadata();
         let of_file =
             guarded(|| parquet_to_arrow_schema(schema.schema_descr(), schema.key_value_metadata()));
         let mark = of_file
             .ok()
             .and_then(|schema| serde_json::from_str::<Mark>(schema.metadata().get(DIPTYCH)?).ok());
+        let is_marked = mark.is_some();
         let renamed = mark.map(|mark| mark.renamed).unwrap_or_default();
         let is_here = |column: &String| {
             let shape = self.shapes.get(renamed.get(column).unwrap_or(column));
@@ -102,8 +113,12 @@ impl Columns {
                 false => shape.is_some(),
             }
         };
-        let all = column_names().iter().all(is_here);
-        all.then(|| renamed.into_iter().map(|(column, name)| (name, column)).collect())
+        let lost: Vec<_> = column_names().into_iter().filter(|of| !is_here(of)).collect();
+        if lost.is_empty() {
+            return Ok(renamed.into_iter().map(|(column, name)| (name, column)).collect());
+        }
+        let was_ours = is_marked || resembles(|column| is_here(&column.to_owned()));
+        Err(if was_ours { lost } else { Vec::new() })
     }
 }
 

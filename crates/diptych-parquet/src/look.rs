@@ -15,6 +15,10 @@ const FILES: usize = 4;
 pub(crate) struct Look {
     /// A file whose rows have the record that this program writes.
     pub(crate) ours: Option<RelPath>,
+    /// A file that was one of these, and the columns that it has lost.
+    pub(crate) lost: Option<(RelPath, Vec<String>)>,
+    /// The columns of all files that were looked into.
+    pub(crate) shapes: Shapes,
     /// A file with two columns of pictures or more, and its columns.
     pub(crate) pictures: Option<(RelPath, Shapes)>,
     /// Files that have no such columns, or cannot be read, and why that is so.
@@ -39,6 +43,10 @@ impl Look {
                 look.ours = Some(path.clone());
                 break;
             }
+            if !columns.lost.is_empty() {
+                look.lost.get_or_insert((path.clone(), columns.lost));
+            }
+            look.shapes.extend(columns.shapes.clone());
             let pictures = columns.shapes.values().filter(|shape| **shape == Shape::Picture);
             match pictures.count() {
                 0 | 1 => look.others.push(format!("{path}, which has not two columns of pictures")),

@@ -9,6 +9,7 @@ use diptych_format::foreign::ColumnMap;
 use diptych_format::foreign::known::unknown;
 use diptych_format::shards::Counted;
 use diptych_format::table::{Table, TableEvent};
+use diptych_format::written::{fewer, stated};
 use diptych_format::{
     Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection, SourceFile,
     Stated, Tally,
@@ -34,6 +35,8 @@ pub(crate) struct FileReader {
     /// Numbers of pictures that lie loose, by their paths.
     pub(crate) loose: BTreeMap<String, u32>,
     partitions: Vec<String>,
+    /// How many pairs were written, where the copy says it.
+    written: Option<Stated>,
     /// What was noticed while rows were read.
     notices: Mutex<BTreeSet<Notice>>,
     /// Rows read, and rows that the files say they have.
@@ -51,9 +54,17 @@ impl FileReader {
         if loose_from == 0 {
             return Err(nothing("no file of rows: there is no .parquet".to_owned()));
         }
+        let look = Look::at(input.tree.as_ref());
+        let mut notices = BTreeSet::new();
         let map = match ColumnMap::given(NAME, input.options)? {
             None => {
-                let look = Look::at(input.tree.as_ref());
+                if let (None, Some((path, lost))) = (&look.ours, &look.lost) {
+                    return Err(nothing(format!(
+                        "{path} was written by diptych and has lost columns: {}; it can be read \
+                         as somebody else's with the option `map`",
+                        lost.join(", ")
+                    )));
+                }
                 match (&look.ours, look.known(), &look.pictures) {
                     (Some(_), _, _) => None,
                     (None, Some(known), _) => Some(known.map()),
@@ -64,7 +75,10 @@ impl FileReader {
                     }
                 }
             }
-            given => given,
+            Some(map) => {
+                notices.extend(map.unmet(&look.shapes, input.label));
+                Some(map)
+            }
         };
         let loose = (0..).zip(&all).skip(loose_from);
         Ok(Self {
@@ -74,11 +88,12 @@ impl FileReader {
                 all.into_iter().map(|path| SourceFile::new(vec![path])).collect(),
             ),
             limits: input.limits,
+            written: stated(input.tree.as_ref()).filter(|_| map.is_none()),
             map,
             partitions: files.iter().map(|file| file.path.clone()).collect(),
             files,
             counted,
-            notices: Mutex::default(),
+            notices: Mutex::new(notices),
             rows: AtomicU64::new(0),
             stated: AtomicU64::new(0),
         })
@@ -204,13 +219,15 @@ impl Reader for FileReader {
         }
     }
 
-    fn notices(&self, _: &Tally) -> Vec<Notice> {
+    fn notices(&self, tally: &Tally) -> Vec<Notice> {
         let mut all = self.archives.notices();
+        let label = self.archives.label();
+        all.extend(fewer(label, self.written.as_ref(), tally, self.partitions.len()));
         all.extend(self.notices.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
         all.into_iter().collect()
     }
 
-    fn parts(&self, _: &Tally) -> Result<Vec<Part>, FormatError> {
+    fn parts(&self, tally: &Tally) -> Result<Vec<Part>, FormatError> {
         let mut parts: Vec<_> = self
             .counted
             .iter()
@@ -235,6 +252,13 @@ impl Reader for FileReader {
             published: None,
             missing: None,
         });
+        parts.extend(self.written.clone().map(|written| Part {
+            name: "pairs".to_owned(),
+            here: tally.pairs.iter().sum(),
+            stated: Some(written),
+            published: None,
+            missing: None,
+        }));
         Ok(parts)
     }
 }

@@ -48,6 +48,8 @@ enum What<'f> {
     Cell(u64, &'f Value),
     /// Nothing but its path.
     Path(&'f str),
+    /// Nothing at all, where a list begins: what comes second would be taken for the first.
+    Null,
     /// The column cannot be read: why.
     Fault(&'f str),
 }
@@ -120,6 +122,7 @@ impl<'a> RowEdits<'a> {
             let path = path(place);
             let what = match &cell.value {
                 Some(value) => What::Cell(cell.number, value),
+                None if path.is_none() && column.field.is_list && place == 0 => What::Null,
                 None => What::Path(path?),
             };
             Some(Found { column, path, what })
@@ -141,6 +144,10 @@ impl<'a> RowEdits<'a> {
                     fault("missing_picture", what.to_owned())
                 })?;
                 return archives.loose(name, number);
+            }
+            What::Null => {
+                let what = "the first of a list is null".to_owned();
+                return Err(fault("missing_picture", what).into());
             }
             What::Fault(why) => {
                 let what = format!("row group {}, column {leaf}: {why}", self.group);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use diptych_format::options::parse_size;
+use diptych_format::options::{OptionError, parse_size};
 use diptych_format::record::columns::ColumnsError;
 use diptych_format::split_files::{self, path};
 use diptych_format::writer::{
@@ -15,11 +15,11 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowRowGroupWriterFactory;
 use parquet::file::writer::SerializedFileWriter;
 
-use crate::ROW_GROUP;
 use crate::card::{self, NOT_FINITE};
 use crate::group::{Group, Row};
 use crate::layout::{Layout, MASK, REFERENCES, SOURCE, TARGET, column_names};
 use crate::names::Names;
+use crate::{NAME, ROW_GROUP};
 
 /// The extension of files.
 const EXTENSION: &str = "parquet";
@@ -52,7 +52,16 @@ impl ParquetWriter {
         let columns: Vec<_> = columns.iter().map(String::as_str).collect();
         let names = Names::of(options, &columns)?;
         let layout = Layout::new(&names)?;
-        let row_group = parse_size(options.get(ROW_GROUP)).map_err(FormatError::Option)?;
+        let given = options.get(ROW_GROUP);
+        let row_group = parse_size(given).map_err(FormatError::Option)?;
+        if row_group == 0 {
+            return Err(FormatError::Option(OptionError::Value {
+                format: NAME,
+                key: ROW_GROUP,
+                expected: "a size above 0".to_owned(),
+                found: given.to_owned(),
+            }));
+        }
         Ok(Self { layout, names, row_group })
     }
 }

@@ -12,6 +12,7 @@ pub mod chunk;
 pub mod footer;
 pub mod head;
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,6 +56,17 @@ impl ChunkReader for ParquetInput {
     }
 }
 
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread would be caught by [`guarded`] and told of as an error: a program
+/// that prints panics need not print it.
+#[must_use]
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
 /// Calls the `parquet` crate, which panics at some files that are damaged.
 ///
 /// # Errors
@@ -62,7 +74,10 @@ impl ChunkReader for ParquetInput {
 pub fn guarded<T, E: Display>(
     call: impl FnOnce() -> std::result::Result<T, E>,
 ) -> std::result::Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(call)) {
+    let before = GUARDED.replace(true);
+    let called = catch_unwind(AssertUnwindSafe(call));
+    GUARDED.set(before);
+    match called {
         Ok(done) => done.map_err(|error| printable(error.to_string().as_bytes())),
         // Whatever it left half done is thrown away.
         Err(_) => Err("it is damaged, in a way that no reader expects".to_owned()),
@@ -95,6 +110,19 @@ pub fn check_columns(metadata: &ParquetMetaData, length: u64) -> std::result::Re
 mod tests {
     use super::*;
     use std::io::Read;
+
+    #[test]
+    fn a_panic_becomes_an_error_and_is_known_to() {
+        let seen = std::cell::Cell::new(false);
+        let done = guarded(|| -> std::result::Result<(), String> {
+            seen.set(is_guarded());
+            guarded(|| Ok::<_, String>(())).unwrap();
+            assert!(is_guarded(), "one within another ends its own guard only");
+            panic!("damaged");
+        });
+        assert_eq!(done.unwrap_err(), "it is damaged, in a way that no reader expects");
+        assert!(seen.get() && !is_guarded());
+    }
 
     #[test]
     fn bytes_are_given_from_where_they_are_asked_for_and_never_more_than_there_are() {

@@ -1,7 +1,10 @@
 //! A first look at a release: whose samples it has, and what their fields are.
 
+use std::collections::BTreeMap;
+
 use diptych_format::foreign::known::{Known, Shape, Shapes, known};
 use diptych_format::record::restore;
+use diptych_format::written::resembles_record;
 use diptych_storage::tar::{MemberKind, Walk};
 use diptych_storage::{Limits, ReadAt, ReadTree, RelPath};
 use serde_json::{Map, Value};
@@ -15,11 +18,16 @@ const SHARDS: usize = 4;
 /// Members of each that are looked at.
 const MEMBERS: usize = 64;
 
+/// Members that are looked at until there are two of one sample.
+const MOST_MEMBERS: usize = 4096;
+
 /// What was seen.
 #[derive(Default)]
 pub(crate) struct Look {
     /// A shard whose samples have the record that this program writes.
     pub(crate) ours: Option<RelPath>,
+    /// A shard whose samples had such records, and what is wrong with them.
+    pub(crate) damaged: Option<(RelPath, String)>,
     /// Fields of the samples, and what they hold.
     pub(crate) shapes: Shapes,
     /// Pictures as they are called if dots in front of their names belong to keys.
@@ -45,29 +53,39 @@ impl Look {
 
     /// The layout that it is known to be of.
     pub(crate) fn known(&self) -> Option<&'static Known> {
-        known(&self.shapes).or_else(|| {
-            let mut shapes = self.behind_dots.clone();
-            shapes.extend(self.shapes.iter().map(|(name, shape)| (name.clone(), *shape)));
-            known(&shapes)
-        })
+        known(&self.shapes).or_else(|| known(&self.all_shapes()))
+    }
+
+    /// Fields, those among them that are there only if dots in front belong to keys.
+    pub(crate) fn all_shapes(&self) -> Shapes {
+        let mut shapes = self.behind_dots.clone();
+        shapes.extend(self.shapes.iter().map(|(name, shape)| (name.clone(), *shape)));
+        shapes
     }
 
     fn shard(&mut self, path: &RelPath, file: &dyn ReadAt) {
         let mut walk = Walk::new(file, &Limits::DEFAULT);
-        let (mut of_key, mut pictures, mut records): (Vec<u8>, _, _) = (Vec::new(), 0, 0);
-        for _ in 0..MEMBERS {
+        // Members of a sample need not be next to each other.
+        let mut samples: BTreeMap<Vec<u8>, (u32, u32)> = BTreeMap::new();
+        for count in 0..MOST_MEMBERS {
+            if count >= MEMBERS && self.samples.is_some() {
+                break;
+            }
             let Ok(Some(member)) = walk.next_member() else { break };
             let name = member.name;
             let (MemberKind::File, Some(key)) = (member.kind, key_length(name)) else { continue };
-            if name.get(..key) != Some(of_key.as_slice()) {
-                of_key = name.get(..key).unwrap_or_default().to_vec();
-                (pictures, records) = (0, 0);
-            }
+            let of_key = name.get(..key).unwrap_or_default().to_vec();
+            let (pictures, records) = samples.entry(of_key).or_default();
             let whole = part(name, key);
             let (kind, field) = kind_of(&whole);
             match kind {
+                Kind::Picture => *pictures += 1,
+                Kind::Record | Kind::Json => *records += 1,
+                _ => {}
+            }
+            let is_sample = *pictures > 1 || (*pictures > 0 && *records > 0);
+            match kind {
                 Kind::Picture => {
-                    pictures += 1;
                     self.see(field, Shape::Picture);
                     for longer in longer_keys(name, key) {
                         let part = part(name, longer);
@@ -77,13 +95,12 @@ impl Look {
                 }
                 Kind::Text => self.see(field, Shape::Text),
                 Kind::Record | Kind::Json => {
-                    records += 1;
                     let bytes = json_bytes(file, member.offset, member.length);
                     self.json(path, kind, field, bytes.as_deref().unwrap_or_default());
                 }
                 Kind::Other => {}
             }
-            if pictures > 1 || (pictures > 0 && records > 0) {
+            if is_sample {
                 self.samples.get_or_insert_with(|| path.clone());
             }
         }
@@ -96,11 +113,17 @@ impl Look {
             }
             return;
         }
-        if restore(text).is_ok() {
-            self.ours.get_or_insert_with(|| path.clone());
-            return;
-        }
+        let why = match restore(text) {
+            Ok(_) => {
+                self.ours.get_or_insert_with(|| path.clone());
+                return;
+            }
+            Err(error) => error.to_string(),
+        };
         let fields: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+        if resembles_record(&fields) {
+            self.damaged.get_or_insert_with(|| (path.clone(), why));
+        }
         for (name, value) in &fields {
             self.see(name, Shape::of(value));
         }

@@ -8,9 +8,10 @@ use diptych_format::archives::{ArchiveIndex, Archives};
 use diptych_format::foreign::ColumnMap;
 use diptych_format::foreign::known::unknown;
 use diptych_format::shards::Counted;
+use diptych_format::written::{fewer, stated};
 use diptych_format::{
     Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, Rejection, SourceFile,
-    Tally,
+    Stated, Tally,
 };
 use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadAt, ReadTree};
@@ -32,6 +33,8 @@ pub(crate) struct ShardReader {
     partitions: Vec<String>,
     /// What was noticed while samples were read.
     notices: Mutex<BTreeSet<Notice>>,
+    /// How many pairs were written, where the copy says it.
+    written: Option<Stated>,
     /// Samples read of each shard.
     samples: Vec<AtomicU64>,
 }
@@ -46,16 +49,26 @@ impl ShardReader {
         if files.is_empty() {
             return Err(nothing("no shard: there is no .tar".to_owned()));
         }
+        let look = Look::at(input.tree.as_ref());
+        let mut notices = BTreeSet::new();
         let map = match ColumnMap::given(NAME, input.options)? {
             None => {
-                let look = Look::at(input.tree.as_ref());
+                if let (None, Some((path, why))) = (&look.ours, &look.damaged) {
+                    return Err(nothing(format!(
+                        "the samples of {path} were written by diptych and have no records any \
+                         more ({why}); they can be read as somebody else's with the option `map`"
+                    )));
+                }
                 match (&look.ours, look.known()) {
                     (Some(_), _) => None,
                     (None, Some(known)) => Some(known.map()),
                     (None, None) => return Err(nothing(unknown(&look.shapes))),
                 }
             }
-            given => given,
+            Some(map) => {
+                notices.extend(map.unmet(&look.all_shapes(), input.label));
+                Some(map)
+            }
         };
         Ok(Self {
             tree: Arc::clone(&input.tree),
@@ -65,11 +78,12 @@ impl ShardReader {
             ),
             limits: input.limits,
             counted,
+            written: stated(input.tree.as_ref()).filter(|_| map.is_none()),
             map,
             partitions: shards.iter().map(|shard| shard.path.clone()).collect(),
             samples: shards.iter().map(|_| AtomicU64::new(0)).collect(),
             shards,
-            notices: Mutex::default(),
+            notices: Mutex::new(notices),
         })
     }
 
@@ -176,8 +190,10 @@ impl Reader for ShardReader {
         }))
     }
 
-    fn notices(&self, _: &Tally) -> Vec<Notice> {
+    fn notices(&self, tally: &Tally) -> Vec<Notice> {
         let mut all = self.archives.notices();
+        let label = self.archives.label();
+        all.extend(fewer(label, self.written.as_ref(), tally, self.partitions.len()));
         all.extend(self.notices.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
         all.into_iter().collect()
     }

@@ -101,7 +101,8 @@ pub fn unknown(shapes: &Shapes) -> String {
         names => printable(names.join(", ").as_bytes()),
     };
     format!(
-        "which fields are source and target is not known: pictures are {}; other fields are {}",
+        "which fields are source and target is not known: pictures are {}; other fields are {}; \
+         the option `map` can say it",
         told(&pictures),
         told(&others)
     )

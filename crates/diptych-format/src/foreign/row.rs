@@ -151,7 +151,13 @@ impl ColumnMap {
 
     /// The place of a row in its session, from 0.
     fn turn(&self, row: &ForeignRow) -> Option<u16> {
-        let number = |column| self.value(row, column).and_then(|(_, value)| value.as_u64());
+        // Some software makes numbers of a column with nulls floating: 1.0 is 1.
+        let whole = |value: &Value| {
+            let float =
+                value.as_f64().filter(|of| of.fract() == 0.0 && (0.0..=65535.0).contains(of));
+            value.as_u64().or_else(|| Some(u64::from(float?.to_string().parse::<u16>().ok()?)))
+        };
+        let number = |column| self.value(row, column).and_then(|(_, value)| whole(value));
         let from_1 = || number(Column::TurnFrom1)?.checked_sub(1);
         u16::try_from(number(Column::Turn).or_else(from_1)?).ok()
     }

@@ -32,6 +32,8 @@ pub(crate) struct Look {
     pub(crate) shapes: Shapes,
     /// Pictures as they are called if dots in front of their names belong to keys.
     behind_dots: Shapes,
+    /// A shard with a sample whose members are apart: anything may look so by chance.
+    scattered: Option<RelPath>,
     /// A shard with a sample of two pictures or more, or of a picture and JSON.
     pub(crate) samples: Option<RelPath>,
 }
@@ -47,6 +49,9 @@ impl Look {
             if look.ours.is_some() {
                 break;
             }
+        }
+        if look.samples.is_none() && look.known().is_some() {
+            look.samples = look.scattered.take();
         }
         look
     }
@@ -67,23 +72,28 @@ impl Look {
         let mut walk = Walk::new(file, &Limits::DEFAULT);
         // Members of a sample need not be next to each other.
         let mut samples: BTreeMap<Vec<u8>, (u32, u32)> = BTreeMap::new();
+        let (mut last_key, mut begun) = (Vec::new(), (0, 0));
         for count in 0..MOST_MEMBERS {
-            if count >= MEMBERS && self.samples.is_some() {
+            if count >= MEMBERS && self.scattered.is_some() {
                 break;
             }
             let Ok(Some(member)) = walk.next_member() else { break };
             let name = member.name;
             let (MemberKind::File, Some(key)) = (member.kind, key_length(name)) else { continue };
             let of_key = name.get(..key).unwrap_or_default().to_vec();
-            let (pictures, records) = samples.entry(of_key).or_default();
+            if of_key != last_key {
+                begun = (0, 0);
+                last_key.clone_from(&of_key);
+            }
+            let in_all = samples.entry(of_key).or_default();
             let whole = part(name, key);
             let (kind, field) = kind_of(&whole);
-            match kind {
-                Kind::Picture => *pictures += 1,
-                Kind::Record | Kind::Json => *records += 1,
-                _ => {}
+            for (pictures, records) in [&mut *in_all, &mut begun] {
+                *pictures += u32::from(kind == Kind::Picture);
+                *records += u32::from(matches!(kind, Kind::Record | Kind::Json));
             }
-            let is_sample = *pictures > 1 || (*pictures > 0 && *records > 0);
+            let is_sample = |(pictures, records)| pictures > 1 || (pictures > 0 && records > 0);
+            let (is_scattered, is_sample) = (is_sample(*in_all), is_sample(begun));
             match kind {
                 Kind::Picture => {
                     self.see(field, Shape::Picture);
@@ -99,6 +109,9 @@ impl Look {
                     self.json(path, kind, field, bytes.as_deref().unwrap_or_default());
                 }
                 Kind::Other => {}
+            }
+            if is_scattered {
+                self.scattered.get_or_insert_with(|| path.clone());
             }
             if is_sample {
                 self.samples.get_or_insert_with(|| path.clone());

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use diptych_format::foreign::ColumnMap;
 use diptych_format::foreign::known::{Shape, Shapes, unknown};
+use diptych_format::foreign::{ColumnMap, Seen};
 use diptych_format::written::{fewer, stated};
 use diptych_format::{
     Edit, Edits, FormatError, Notice, Part, Place, Reader, ReaderInput, SourceFile, Stated, Tally,
@@ -49,22 +49,14 @@ impl FolderReader {
         let look = Look::at(input.tree.as_ref());
         let given = ColumnMap::given(NAME, input.options)?;
         let unmet = given.as_ref().and_then(|map| map.unmet(&look.shapes, input.label));
-        let map = match given {
-            Some(map) => Some(map),
-            None => {
-                if let (None, Some((path, why))) = (&look.ours, &look.damaged) {
-                    return Err(nothing(format!(
-                        "the rows of {path} were written by diptych and are no records any more \
-                         ({why}); they can be read as somebody else's with the option `map`"
-                    )));
-                }
-                match (&look.ours, look.known()) {
-                    (Some(_), _) => None,
-                    (None, Some(known)) => Some(known.map()),
-                    (None, None) => return Err(nothing(unknown(&look.shapes))),
-                }
-            }
-        };
+        let lost = look.damaged.as_ref().map(|(path, why)| {
+            format!(
+                "the rows of {path} were written by diptych and are no records any more ({why}); \
+                 they can be read as somebody else's with the option `map`"
+            )
+        });
+        let seen = Seen { is_ours: look.ours.is_some(), lost, known: look.known() };
+        let map = ColumnMap::of_release(given, seen, || unknown(&look.shapes)).map_err(nothing)?;
         let mut no_pictures: BTreeSet<_> = tables.iter().map(|table| &table.path).collect();
         no_pictures.extend(&others);
         let paths = input.tree.list().iter().map(|entry| &entry.path);

@@ -14,7 +14,7 @@ mod row;
 use diptych_schema::{Edited, Split, vocabulary};
 use diptych_storage::text::printable;
 
-use self::known::Shapes;
+use self::known::{Known, Shapes};
 use crate::options::{OptionError, OptionKind, OptionSpec, Options, Used};
 use crate::{Notice, Place};
 pub use row::{ForeignRow, Roles, RowFault};
@@ -141,7 +141,38 @@ pub enum MapError {
     },
 }
 
+/// What a first look at a release found of whose rows it has.
+#[derive(Debug)]
+pub struct Seen {
+    /// Whether they have the record that this program writes.
+    pub is_ours: bool,
+    /// Where they had it once: what became of it, and what to do.
+    pub lost: Option<String>,
+    /// The layout that is known to have such rows.
+    pub known: Option<&'static Known>,
+}
+
 impl ColumnMap {
+    /// The map by which rows are read: the one that was given, else that of the layout they are
+    /// known to be of; `None` where they have records, which need none.
+    ///
+    /// # Errors
+    /// What is wrong with a release of which nothing says what its fields are. Of rows that had
+    /// records nothing is guessed, and `unknown` tells of others.
+    pub fn of_release(
+        given: Option<Self>,
+        seen: Seen,
+        unknown: impl FnOnce() -> String,
+    ) -> Result<Option<Self>, String> {
+        match (given, seen) {
+            (Some(given), _) => Ok(Some(given)),
+            (None, Seen { is_ours: true, .. }) => Ok(None),
+            (None, Seen { lost: Some(lost), .. }) => Err(lost),
+            (None, Seen { known: Some(known), .. }) => Ok(Some(known.map())),
+            (None, _) => Err(unknown()),
+        }
+    }
+
     /// The map that a format's user gave ([`MAP`]); `None` where the fields are to tell it.
     ///
     /// # Errors
@@ -303,6 +334,22 @@ mod tests {
         assert_eq!(message("source:a,instruction:b"), "it names no field for target");
         assert_eq!(message("target:a"), "it names no field for source");
         assert_eq!(message("source:a,target:a"), "it names `a` for source and for target");
+    }
+
+    #[test]
+    fn what_was_given_goes_first_and_nothing_is_guessed_of_lost_records() {
+        let given = || ColumnMap::parse("source:a,target:b").ok();
+        let known = known::ALL.first();
+        let seen = |is_ours, lost: bool, known| {
+            let lost = lost.then(|| "lost".to_owned());
+            Seen { is_ours, lost, known }
+        };
+        let map = |given, seen| ColumnMap::of_release(given, seen, || "unknown".to_owned());
+        assert_eq!(map(given(), seen(true, true, known)), Ok(given()));
+        assert_eq!(map(None, seen(true, true, known)), Ok(None));
+        assert_eq!(map(None, seen(false, true, known)), Err("lost".to_owned()));
+        assert_eq!(map(None, seen(false, false, known)), Ok(known.map(Known::map)));
+        assert_eq!(map(None, seen(false, false, None)), Err("unknown".to_owned()));
     }
 
     #[test]

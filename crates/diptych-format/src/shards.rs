@@ -6,6 +6,7 @@ use diptych_schema::Split;
 use diptych_storage::text::runs;
 
 use crate::foreign::split_of;
+use crate::{Part, Stated};
 
 /// More shards than any release has: a larger number in a name is no count of shards.
 const MOST_SHARDS: u32 = 100_000;
@@ -39,6 +40,21 @@ pub struct Counted {
     pub stated: u64,
     /// Names of those that are not here.
     pub missing: Option<String>,
+}
+
+impl Counted {
+    /// The line that tells how complete the series is, where `what` is the word for its files in
+    /// the plural: `shards`.
+    #[must_use]
+    pub fn part(&self, what: &str) -> Part {
+        Part {
+            name: format!("{what} of {}", self.series),
+            here: self.here,
+            stated: Some(Stated { count: self.stated, by: format!("the names of the {what}") }),
+            published: None,
+            missing: self.missing.clone(),
+        }
+    }
 }
 
 /// The split that the path of a shard tells: the words before its numbers, or a folder's name.

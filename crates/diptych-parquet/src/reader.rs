@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::archives::Archives;
-use diptych_format::foreign::ColumnMap;
 use diptych_format::foreign::known::unknown;
+use diptych_format::foreign::{ColumnMap, Seen};
 use diptych_format::shards::Counted;
 use diptych_format::table::{Table, TableEvent};
 use diptych_format::written::{fewer, stated};
@@ -55,31 +55,21 @@ impl FileReader {
             return Err(nothing("no file of rows: there is no .parquet".to_owned()));
         }
         let look = Look::at(input.tree.as_ref());
-        let mut notices = BTreeSet::new();
-        let map = match ColumnMap::given(NAME, input.options)? {
-            None => {
-                if let (None, Some((path, lost))) = (&look.ours, &look.lost) {
-                    return Err(nothing(format!(
-                        "{path} was written by diptych and has lost columns: {}; it can be read \
-                         as somebody else's with the option `map`",
-                        lost.join(", ")
-                    )));
-                }
-                match (&look.ours, look.known(), &look.pictures) {
-                    (Some(_), _, _) => None,
-                    (None, Some(known), _) => Some(known.map()),
-                    (None, None, Some((_, shapes))) => return Err(nothing(unknown(shapes))),
-                    (None, None, None) => {
-                        let why = look.others.join("; ");
-                        return Err(nothing(format!("no pictures in its rows: there is {why}")));
-                    }
-                }
-            }
-            Some(map) => {
-                notices.extend(map.unmet(&look.shapes, input.label));
-                Some(map)
-            }
-        };
+        let given = ColumnMap::given(NAME, input.options)?;
+        let unmet = given.as_ref().and_then(|map| map.unmet(&look.shapes, input.label));
+        let lost = look.lost.as_ref().map(|(path, lost)| {
+            format!(
+                "{path} was written by diptych and has lost columns: {}; it can be read as \
+                 somebody else's with the option `map`",
+                lost.join(", ")
+            )
+        });
+        let seen = Seen { is_ours: look.ours.is_some(), lost, known: look.known() };
+        let map = ColumnMap::of_release(given, seen, || match &look.pictures {
+            Some((_, shapes)) => unknown(shapes),
+            None => format!("no pictures in its rows: there is {}", look.others.join("; ")),
+        });
+        let map = map.map_err(nothing)?;
         let loose = (0..).zip(&all).skip(loose_from);
         Ok(Self {
             loose: loose.map(|(number, path)| (path.to_string(), number)).collect(),
@@ -93,7 +83,7 @@ impl FileReader {
             partitions: files.iter().map(|file| file.path.clone()).collect(),
             files,
             counted,
-            notices: Mutex::new(notices),
+            notices: Mutex::new(unmet.into_iter().collect()),
             rows: AtomicU64::new(0),
             stated: AtomicU64::new(0),
         })
@@ -228,20 +218,7 @@ impl Reader for FileReader {
     }
 
     fn parts(&self, tally: &Tally) -> Result<Vec<Part>, FormatError> {
-        let mut parts: Vec<_> = self
-            .counted
-            .iter()
-            .map(|counted| Part {
-                name: format!("files of {}", counted.series),
-                here: counted.here,
-                stated: Some(Stated {
-                    count: counted.stated,
-                    by: "the names of the files".to_owned(),
-                }),
-                published: None,
-                missing: counted.missing.clone(),
-            })
-            .collect();
+        let mut parts: Vec<_> = self.counted.iter().map(|counted| counted.part("files")).collect();
         parts.push(Part {
             name: "rows".to_owned(),
             here: self.rows.load(Ordering::Relaxed),

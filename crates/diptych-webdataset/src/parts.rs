@@ -21,20 +21,7 @@ struct WidsShard {
 
 /// The lines that tell how complete a copy is.
 pub(crate) fn parts(reader: &ShardReader) -> Vec<Part> {
-    let mut parts: Vec<_> = reader
-        .counted
-        .iter()
-        .map(|counted| Part {
-            name: format!("shards of {}", counted.series),
-            here: counted.here,
-            stated: Some(Stated {
-                count: counted.stated,
-                by: "the names of the shards".to_owned(),
-            }),
-            published: None,
-            missing: counted.missing.clone(),
-        })
-        .collect();
+    let mut parts: Vec<_> = reader.counted.iter().map(|counted| counted.part("shards")).collect();
     parts.push(Part {
         name: "samples".to_owned(),
         here: reader.samples(),

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diptych_format::archives::{ArchiveIndex, Archives};
-use diptych_format::foreign::ColumnMap;
 use diptych_format::foreign::known::unknown;
+use diptych_format::foreign::{ColumnMap, Seen};
 use diptych_format::shards::Counted;
 use diptych_format::written::{fewer, stated};
 use diptych_format::{
@@ -50,26 +50,16 @@ impl ShardReader {
             return Err(nothing("no shard: there is no .tar".to_owned()));
         }
         let look = Look::at(input.tree.as_ref());
-        let mut notices = BTreeSet::new();
-        let map = match ColumnMap::given(NAME, input.options)? {
-            None => {
-                if let (None, Some((path, why))) = (&look.ours, &look.damaged) {
-                    return Err(nothing(format!(
-                        "the samples of {path} were written by diptych and have no records any \
-                         more ({why}); they can be read as somebody else's with the option `map`"
-                    )));
-                }
-                match (&look.ours, look.known()) {
-                    (Some(_), _) => None,
-                    (None, Some(known)) => Some(known.map()),
-                    (None, None) => return Err(nothing(unknown(&look.shapes))),
-                }
-            }
-            Some(map) => {
-                notices.extend(map.unmet(&look.all_shapes(), input.label));
-                Some(map)
-            }
-        };
+        let given = ColumnMap::given(NAME, input.options)?;
+        let unmet = given.as_ref().and_then(|map| map.unmet(&look.all_shapes(), input.label));
+        let lost = look.damaged.as_ref().map(|(path, why)| {
+            format!(
+                "the samples of {path} were written by diptych and have no records any more \
+                 ({why}); they can be read as somebody else's with the option `map`"
+            )
+        });
+        let seen = Seen { is_ours: look.ours.is_some(), lost, known: look.known() };
+        let map = ColumnMap::of_release(given, seen, || unknown(&look.shapes)).map_err(nothing)?;
         Ok(Self {
             tree: Arc::clone(&input.tree),
             archives: Archives::new(
@@ -83,7 +73,7 @@ impl ShardReader {
             partitions: shards.iter().map(|shard| shard.path.clone()).collect(),
             samples: shards.iter().map(|_| AtomicU64::new(0)).collect(),
             shards,
-            notices: Mutex::new(notices),
+            notices: Mutex::new(unmet.into_iter().collect()),
         })
     }
 

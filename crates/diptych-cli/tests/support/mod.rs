@@ -4,6 +4,8 @@
 
 #[path = "../../../diptych/tests/support/folder.rs"]
 pub(crate) mod folder;
+#[cfg(unix)]
+pub(crate) mod kills;
 #[path = "../../../diptych/tests/support/made.rs"]
 pub(crate) mod made;
 #[path = "../../../diptych/tests/support/release.rs"]

@@ -80,10 +80,10 @@ pub trait ReadTree: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// A folder cannot be read.
-    #[error("cannot read the folder {path}")]
+    /// A folder, or a file in it, cannot be read or looked at.
+    #[error("cannot read {path}")]
     Read {
-        /// The folder.
+        /// The folder or file.
         path: String,
         /// What the system said.
         #[source]
@@ -142,7 +142,7 @@ impl LocalTree {
         }
         let root = snapshot_of_cache(folder)?.unwrap_or_else(|| folder.to_path_buf());
         let mut listing = Listing::new(limits);
-        listing.unfinished_blobs(&root);
+        listing.unfinished_blobs(&root)?;
         listing.all(&root)?;
         let Listing { mut entries, mut oddities, .. } = listing;
         entries.sort_by(|a, b| a.path.cmp(&b.path));
@@ -199,10 +199,28 @@ fn open_regular(path: &Path) -> io::Result<(fs::File, fs::Metadata)> {
     if meta.is_file() { Ok((file, meta)) } else { Err(not_a_file()) }
 }
 
+/// Whether an error says what a file or folder is: one that leads nowhere or is not for us. Any
+/// other is the disk's or the system's, and what is there is not known.
+fn is_of_the_entry(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
+    // Links in a ring, for which the standard library has no word yet.
+    let in_a_ring = if cfg!(target_os = "linux") { 40 } else { 62 };
+    matches!(error.kind(), NotFound | PermissionDenied | NotADirectory | InvalidFilename)
+        || error.raw_os_error() == Some(in_a_ring)
+}
+
+fn is_folder(path: &Path) -> Result<bool, TreeError> {
+    match fs::metadata(path) {
+        Ok(meta) => Ok(meta.is_dir()),
+        Err(error) if is_of_the_entry(&error) => Ok(false),
+        Err(source) => Err(TreeError::Read { path: shown(path), source }),
+    }
+}
+
 /// The snapshot meant by `folder`, where it is the cache folder of a repository.
 fn snapshot_of_cache(folder: &Path) -> Result<Option<PathBuf>, TreeError> {
     let snapshots = folder.join("snapshots");
-    if !snapshots.is_dir() || !folder.join("blobs").is_dir() {
+    if !is_folder(&snapshots)? || !is_folder(&folder.join("blobs"))? {
         return Ok(None);
     }
     if let Ok(named) = fs::read_to_string(folder.join("refs").join("main")) {
@@ -279,27 +297,36 @@ impl<'a> Listing<'a> {
     }
 
     /// A snapshot's unfinished downloads lie in the cache's `blobs`, beside `snapshots`.
-    fn unfinished_blobs(&mut self, root: &Path) {
+    fn unfinished_blobs(&mut self, root: &Path) -> Result<(), TreeError> {
         let beside = |root: &Path| {
             let snapshots = root.parent()?;
             (snapshots.file_name()? == "snapshots").then(|| snapshots.with_file_name("blobs"))
         };
-        self.unfinished_in(&beside(root).unwrap_or_default(), "blobs");
+        if let Some(blobs) = beside(root) {
+            self.unfinished_in(&blobs, "blobs")?;
+        }
         // A download into a plain folder keeps its own below a hidden one.
         let local = root.join(".cache").join("huggingface").join("download");
-        self.unfinished_in(&local, ".cache/huggingface/download");
+        self.unfinished_in(&local, ".cache/huggingface/download")
     }
 
-    fn unfinished_in(&mut self, folder: &Path, name: &str) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    fn unfinished_in(&mut self, folder: &Path, name: &str) -> Result<(), TreeError> {
+        let read = |source| TreeError::Read { path: shown(folder), source };
+        let entries = match fs::read_dir(folder) {
+            Err(error) if is_of_the_entry(&error) => return Ok(()),
+            entries => entries.map_err(read)?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(read)?;
             let file = entry.file_name().to_string_lossy().into_owned();
             let name = format!("{name}/{file}");
             if file.ends_with(UNFINISHED) {
                 self.odd(name, OddityKind::Unfinished);
             } else if name.len() < 1024 && entry.file_type().is_ok_and(|t| t.is_dir()) {
-                self.unfinished_in(&entry.path(), &name);
+                self.unfinished_in(&entry.path(), &name)?;
             }
         }
+        Ok(())
     }
 
     fn folder(
@@ -312,8 +339,9 @@ impl<'a> Listing<'a> {
         let listed = folder_id(folder).and_then(|id| Ok((id, fs::read_dir(folder)?)));
         let (id, entries) = match listed {
             Ok(listed) => listed,
-            // The release itself has to be readable; a folder in it need not be of it.
-            Err(source) if above.is_empty() => {
+            // The release itself has to be readable; a folder in it that is not for us need not be
+            // of it.
+            Err(source) if above.is_empty() || !is_of_the_entry(&source) => {
                 return Err(TreeError::Read { path: shown(folder), source });
             }
             Err(_) => {
@@ -336,13 +364,8 @@ impl<'a> Listing<'a> {
         self.listed.insert(id);
         above.push(id);
         for entry in entries {
-            match entry {
-                Ok(entry) => self.entry(&entry, prefix, above)?,
-                Err(source) if above.len() == 1 => {
-                    return Err(TreeError::Read { path: shown(folder), source });
-                }
-                Err(_) => self.odd(name(), OddityKind::UnreadableFolder),
-            }
+            let read = |source| TreeError::Read { path: shown(folder), source };
+            self.entry(&entry.map_err(read)?, prefix, above)?;
         }
         above.pop();
         Ok(())
@@ -364,9 +387,13 @@ impl<'a> Listing<'a> {
                 return Ok(());
             }
         };
-        let Ok(meta) = fs::metadata(entry.path()) else {
-            self.odd(full, OddityKind::BrokenLink);
-            return Ok(());
+        let meta = match fs::metadata(entry.path()) {
+            Ok(meta) => meta,
+            Err(error) if is_of_the_entry(&error) => {
+                self.odd(full, OddityKind::BrokenLink);
+                return Ok(());
+            }
+            Err(source) => return Err(TreeError::Read { path: shown(&entry.path()), source }),
         };
         if meta.is_dir() && entry.file_type().is_ok_and(|of| of.is_symlink()) {
             self.links.insert(full, (entry.path(), above.clone()));

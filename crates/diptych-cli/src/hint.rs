@@ -1,15 +1,55 @@
 //! What a user can do about an error.
 
+use std::io;
+
 use diptych::EngineError;
 use diptych::detect::DetectError;
 use diptych::storage::text::visible;
 
-/// A remedy for `error`, where there is one to name.
+/// A remedy for `error`, where there is one to name: for what the system said, where it says so,
+/// whatever was being done.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|cause| {
-        // One within another is boxed, and stands in the chain as its box.
-        let boxed = cause.downcast_ref::<Box<EngineError>>().map(AsRef::as_ref);
-        cause.downcast_ref().or(boxed).and_then(of_engine)
+    let of_system = error.chain().find_map(|cause| cause.downcast_ref().and_then(of_io));
+    of_system.map(str::to_owned).or_else(|| {
+        error.chain().find_map(|cause| {
+            // One within another is boxed, and stands in the chain as its box.
+            let boxed = cause.downcast_ref::<Box<EngineError>>().map(AsRef::as_ref);
+            cause.downcast_ref().or(boxed).and_then(of_engine)
+        })
+    })
+}
+
+fn of_io(error: &io::Error) -> Option<&'static str> {
+    // What the standard library has no words for has one number on all Unixes.
+    let number = error.raw_os_error().filter(|_| cfg!(unix));
+    Some(match (error.kind(), number) {
+        (io::ErrorKind::StorageFull, _) => {
+            "make room on that disk, then give the same command again"
+        }
+        (io::ErrorKind::QuotaExceeded, _) => {
+            "make room within the quota, then give the same command again"
+        }
+        (io::ErrorKind::FileTooLarge, _) => {
+            "allow larger files (`ulimit -f`, or another file system), or have smaller ones with \
+             --shard-size"
+        }
+        (io::ErrorKind::ReadOnlyFilesystem, _) => {
+            "mount it so that it can be written to, or give another folder with --out"
+        }
+        (io::ErrorKind::PermissionDenied, _) => {
+            "see to it that this user may read the release and write in the output's folder"
+        }
+        (io::ErrorKind::WouldBlock, _) => {
+            "allow more processes (`ulimit -u`), or take fewer threads with --jobs"
+        }
+        (_, Some(23 | 24)) => {
+            "allow more open files (`ulimit -n`), or take fewer threads with --jobs"
+        }
+        (_, Some(5)) => {
+            "the disk may be failing: see what the system says of it, then give the same command \
+             again"
+        }
+        _ => return None,
     })
 }
 

@@ -236,7 +236,7 @@ fn write_unit(
                 take(pair?)?;
             }
             let atom = Atom { samples };
-            writer.write(&atom).map_err(|error| failed_atom(job, &atom, error))?;
+            writer.write(&atom).map_err(|error| failed_atom(&atom, error))?;
             let bytes = enter(&mut receipt, &atom);
             job.observer.event(Event::Moved { bytes, pairs: atom.samples.len() as u64 });
         }
@@ -271,23 +271,12 @@ fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
     bytes
 }
 
-/// Says which pairs were being written, and from what files where it is these that fail.
-fn failed_atom(job: &UnitJob<'_>, atom: &Atom, error: FormatError) -> EngineError {
+/// Says which pairs were being written.
+fn failed_atom(atom: &Atom, error: FormatError) -> EngineError {
     if matches!(error, FormatError::Pair { .. }) {
         // It is of a pair that came before, and says which.
         return error.into();
     }
     let ids: Vec<_> = atom.samples.iter().map(|sample| sample.pair.pair_id.as_str()).collect();
-    let mut what = format!("cannot write {}", ids.join(", "));
-    if matches!(error, FormatError::Output(OutputError::Read { .. })) {
-        let mut numbers = BTreeSet::new();
-        for sample in &atom.samples {
-            let mut pair = sample.pair.clone();
-            numbers.extend(pair.addresses_mut().filter_map(|address| address.file()));
-        }
-        let files: Vec<_> =
-            numbers.into_iter().map(|number| job.sources.name(number).to_string()).collect();
-        what = format!("{what} (from {})", files.join(", "));
-    }
-    EngineError::from(error).within(what)
+    EngineError::from(error).within(format!("cannot write {}", ids.join(", ")))
 }

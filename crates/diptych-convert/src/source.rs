@@ -14,7 +14,7 @@ use diptych_storage::parquet::cells::{CellPlace, Cells};
 use diptych_storage::read::Pieces;
 use diptych_storage::recent::Recent;
 use diptych_storage::tree::open_listed;
-use diptych_storage::{Limits, LocalTree, ReadAt, ReadTree};
+use diptych_storage::{Limits, LocalTree, ReadAt, ReadTree, RelPath};
 use sha2::{Digest, Sha256};
 
 use crate::catalog::{Catalog, CatalogFile, CatalogSource, Piece};
@@ -175,6 +175,44 @@ pub(crate) struct Sources {
     files: Arc<Files>,
 }
 
+/// What went wrong with a file, told with its name: whoever copies from it does not know it.
+fn named(label: &str, file: &str, source: io::Error) -> io::Error {
+    if source.get_ref().is_some_and(|error| error.is::<EngineError>()) {
+        return source;
+    }
+    let (label, file) = (label.to_owned(), file.to_owned());
+    io::Error::new(source.kind(), EngineError::ReadSource { label, file, source })
+}
+
+/// A file of a release, which is as long as it was when it was opened.
+struct OpenFile {
+    file: Arc<dyn ReadAt>,
+    label: String,
+    path: RelPath,
+}
+
+impl ReadAt for OpenFile {
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(offset, buffer).and_then(|read| match read {
+            // Told here, where it is known which of the pieces of a file it is.
+            0 if offset < self.len() && !buffer.is_empty() => {
+                let what = format!("it ends before byte {offset} and had {}", self.len());
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, what))
+            }
+            read => Ok(read),
+        });
+        read.map_err(|error| named(&self.label, self.path.as_str(), error))
+    }
+
+    fn share_with(&self, to: &File) -> io::Result<bool> {
+        self.file.share_with(to)
+    }
+}
+
 /// A file that is opened when it is read, and opened again where it was closed since: so any number
 /// of pictures can wait for their turn, however many files they are in.
 struct LaterFile {
@@ -213,7 +251,11 @@ impl ReadAt for CellFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let open = || Files::later(&self.files, self.place.file).map_err(io::Error::other);
-        self.files.cells.read_at(self.place, open, offset, buffer)
+        let read = self.files.cells.read_at(self.place, open, offset, buffer);
+        read.map_err(|error| {
+            let Place { source, file, .. } = self.files.name(self.place.file);
+            named(&source, &file.unwrap_or_default(), error)
+        })
     }
 }
 
@@ -284,6 +326,11 @@ impl Sources {
 
     /// That a picture cannot be read.
     pub(crate) fn read_error(&self, address: &Address, source: io::Error) -> EngineError {
+        let source = match source.downcast::<EngineError>() {
+            // It says which file it is.
+            Ok(error) => return error,
+            Err(source) => source,
+        };
         let in_none = || Place::file("the catalog", "a picture");
         let place = address.file().map_or_else(in_none, |number| self.name(number));
         let file = place.file.unwrap_or_default();
@@ -292,9 +339,7 @@ impl Sources {
 
     /// What a file is called.
     pub(crate) fn name(&self, number: u32) -> Place {
-        let Some(file) = self.files.files.get(number as usize) else { return Place::default() };
-        let path = file.pieces.first().map(|piece| piece.path.to_string());
-        Place { source: file.source.clone(), file: path, ..Place::default() }
+        self.files.name(number)
     }
 
     /// Where a picture of that name in that file is, for a rejection.
@@ -305,6 +350,12 @@ impl Sources {
 }
 
 impl Files {
+    fn name(&self, number: u32) -> Place {
+        let Some(file) = self.files.get(number as usize) else { return Place::default() };
+        let path = file.pieces.first().map(|piece| piece.path.to_string());
+        Place { source: file.source.clone(), file: path, ..Place::default() }
+    }
+
     fn later(files: &Arc<Self>, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
         let length = files.open(number)?.len();
         Ok(Arc::new(LaterFile { files: Arc::clone(files), number, length }))
@@ -346,7 +397,7 @@ impl Files {
         if root.in_place && now.modified != piece.modified {
             return Err(changed(format!("{} was written since", piece.path)));
         }
-        Ok(file)
+        Ok(Arc::new(OpenFile { file, label: label.to_owned(), path: piece.path.clone() }))
     }
 }
 

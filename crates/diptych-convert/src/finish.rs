@@ -21,6 +21,7 @@ use crate::catalog::{Catalog, copy_lines};
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::plan::Plan;
+use crate::replace::remove_replaced;
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
 use crate::run::{Receipt, receipt, rejections_of};
 use crate::work::{
@@ -64,8 +65,13 @@ pub(crate) fn finish(
         report.take(finished);
     }
     write_rejections(out, catalog, &receipts)?;
+    report.entries = names_to_publish(out, FINAL)?;
+    report.entries.push(REPORT.to_owned());
+    report.entries.sort();
+    report.entries.dedup();
     let name = format!("{FINAL}/{REPORT}");
     out.put(&work::path(&name)?, &to_json(&name, &report)?)?;
+    remove_replaced(out)?;
     publish_all(out, FINAL, REPORT)?;
     out.remove(&work::path(WORK)?)?;
     Ok(report)
@@ -102,6 +108,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         datasets: books,
         splits,
         masks,
+        entries: Vec::new(),
         notices: catalog.head().notices.clone(),
     })
 }
@@ -197,17 +204,21 @@ fn write_rejections(
 
 /// Moves everything in `folder` to the root of the output, `last` last.
 pub(crate) fn publish_all(out: &LocalOutput, folder: &str, last: &str) -> Result<(), EngineError> {
-    let from = work::path(folder)?.under(out.root());
-    let mut names = entries(&from)?;
+    put_json(out, PUBLISHING, &names_to_publish(out, folder)?)?;
+    let mut names = entries(&work::path(folder)?.under(out.root()))?;
     // The one that says that all is there comes after all.
     names.sort_by_key(|name| (name == last, name.clone()));
-    // Of an earlier process that came as far as here, some may have been moved already.
-    let mut all: Vec<String> = work::get_json(out, PUBLISHING)?.unwrap_or_default();
-    all.extend(names.iter().cloned());
-    all.sort();
-    all.dedup();
-    put_json(out, PUBLISHING, &all)?;
     names.iter().try_for_each(|name| publish_entry(out, &format!("{folder}/{name}"), name))
+}
+
+/// The names of what is in `folder`, and of what an earlier process that came as far as here has
+/// moved from there already; sorted.
+fn names_to_publish(out: &LocalOutput, folder: &str) -> Result<Vec<String>, EngineError> {
+    let mut names: Vec<String> = work::get_json(out, PUBLISHING)?.unwrap_or_default();
+    names.extend(entries(&work::path(folder)?.under(out.root()))?);
+    names.sort();
+    names.dedup();
+    Ok(names)
 }
 
 /// Moves a file or folder. Into a folder that an earlier process has moved already goes what was

@@ -18,7 +18,7 @@ use crate::catalog::{
 };
 use crate::error::{DamagedBy, EngineError};
 use crate::input::{Input, OpenCatalog, all_probed};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, go_on};
 use crate::plan::id_digest;
 use crate::report::Books;
 use crate::source::OpenSource;
@@ -244,6 +244,7 @@ pub(crate) fn read_edits(
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
+            go_on(job.observer)?;
             count += 1;
             take(edit)?;
         }
@@ -281,6 +282,7 @@ pub(crate) fn take_edits(
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
+            go_on(job.observer)?;
             let mut pair = pair.map_err(failed)?;
             open.check_addresses(&mut pair).map_err(failed)?;
             take(Edit::Pair(Box::new(pair)))?;

@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
 use crate::masks::MaskBooks;
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, go_on};
 use crate::plan::{Plan, UnitPlan, atom_of};
 use crate::report::Books;
 use crate::request::Terms;
@@ -161,6 +161,10 @@ fn run_unit(job: &UnitJob<'_>, number: u32, plan: &UnitPlan) -> Result<(), Engin
             return Err(error);
         }
     };
+    if !job.plan.is_current(job.out)? {
+        job.out.remove(&staging)?;
+        return Err(EngineError::OtherPlan { path: job.out.root().display().to_string() });
+    }
     let name = format!("{folder}/{RECEIPT}");
     job.out.put(&work::path(&name)?, &to_json(&name, &receipt)?)?;
     let place = work::path(&work::unit(number))?;
@@ -225,6 +229,7 @@ fn write_unit(
                 }
                 Ok(())
             };
+            go_on(job.observer)?;
             take(pair)?;
             let continues = |next: &Result<EditPair, EngineError>| {
                 let of = next.as_ref().ok().and_then(|next| atom_of(next, job.writer.grain()));

@@ -22,6 +22,18 @@ pub const TERMS: &str = ".diptych/request.json";
 /// Who works on the output.
 pub const LOCK: &str = ".diptych/lock";
 
+/// Held, by any number of processes together, while they write units only.
+pub const WORKERS: &str = ".diptych/workers";
+
+/// Names at the root of an output that is there whole and gives way to this one.
+pub const REPLACES: &str = ".diptych/replaces.json";
+
+/// The units that are done.
+pub const UNITS: &str = ".diptych/units";
+
+/// The units that are being written.
+pub const STAGING: &str = ".diptych/staging";
+
 /// The catalog.
 pub const CATALOG: &str = ".diptych/catalog";
 
@@ -46,7 +58,7 @@ pub const REJECTIONS: &str = "rejections.jsonl";
 /// Where a unit is published.
 #[must_use]
 pub fn unit(number: u32) -> String {
-    format!(".diptych/units/{number:06}")
+    format!("{UNITS}/{number:06}")
 }
 
 /// Where a unit is written: a place of its own each time, since the same unit may be written at
@@ -56,7 +68,7 @@ pub fn staging(number: u32) -> String {
     // The keys of a hasher are the one source of chance that the standard library has. Nothing
     // that is kept depends on it.
     let chance = RandomState::new().build_hasher().finish();
-    format!(".diptych/staging/{number:06}-{chance:016x}")
+    format!("{STAGING}/{number:06}-{chance:016x}")
 }
 
 /// A path that is one by construction.

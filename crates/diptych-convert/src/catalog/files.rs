@@ -19,7 +19,7 @@ use crate::error::{DamagedBy, EngineError};
 use crate::work::damaged;
 
 /// Name of the file table.
-pub(super) const FILES: &str = "files.parquet";
+pub(crate) const FILES: &str = "files.parquet";
 
 /// A file of the file table; its number is its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -107,6 +107,7 @@ pub(crate) fn write_catalog(
         generator: GENERATOR.to_owned(),
         probe: all_probed(job.inputs, job.probe),
         limit: job.enough,
+        limits: job.limits.changed(),
         sources: job.inputs.iter().flat_map(Input::sources).collect(),
         partitions,
         notices,

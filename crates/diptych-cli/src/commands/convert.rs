@@ -198,7 +198,7 @@ fn losses(book: &Book) -> String {
 pub(crate) fn index(args: args::Index, printer: &Printer) -> anyhow::Result<Outcome> {
     let args::Index { sources, out, work, json } = args;
     // An index has no format to write.
-    let request = Request { durable: !work.no_sync, ..reading(sources, work.jobs, "", out) };
+    let request = Request { durable: !work.no_sync, ..reading(sources, work.jobs, "", out)? };
     let indexed = diptych::engine().index(&request, printer)?;
     printer.end_bar();
     let listed = request.out.join("catalog.json").display().to_string();

@@ -97,7 +97,7 @@ macro_rules! limits {
                 $(Limit {
                     name: $name,
                     unit: Unit::$unit,
-                    default: $default as u64,
+                    default: Self::DEFAULT.$field as u64,
                     greatest: $greatest,
                     help: $help,
                 },)*
@@ -154,6 +154,9 @@ limits! {
         "An extended header of an archive's member. Such a member is left out and told of.";
     members "members": usize, Count, 4_000_000, 1 << 31,
         "Members of one archive. Behind them nothing is read, which is told of.";
+    gap_bytes "gap-bytes": u64, Bytes, 8 << 30, ANY,
+        "Bytes of one archive, zeros or damage, that are gone through to find the next header. Behind \
+         them nothing is read, which is told of.";
     index_bytes "index-bytes": usize, Bytes, 48 << 20, ANY,
         "Memory for the indexes of archives: beyond it the one used longest ago is dropped, and made \
          again when it is needed again.";
@@ -163,7 +166,7 @@ limits! {
         "Levels of folders below a release's root. What lies deeper is not looked at, which is told \
          of.";
     notices "notices": usize, Count, 1_000, ANY,
-        "Notices of one release. Of those beyond it one notice tells how many there are.";
+        "Notices of one kind of a release. Where there are more, one notice says so.";
     pixels "pixels": u64, Count, 100_000_000, ANY,
         "Pixels of a mask that has to be decoded, of the grid that it is brought to, and of each of \
          two pictures that are compared. Such a mask is rejected; such pictures are not compared.";

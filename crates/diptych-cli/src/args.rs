@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
 use diptych::pixels::DifferenceOptions;
+use diptych::storage::Limits;
 
 /// Converts image-edit datasets from the way they were released to the way they are trained on.
 #[derive(Debug, Parser)]
@@ -161,6 +162,9 @@ pub(crate) struct Sources {
     /// Whether the headers of pictures are looked at while reading.
     #[arg(long, value_enum, default_value_t = Probe::Header)]
     pub(crate) probe: Probe,
+    /// A limit on what a release may ask for (see docs/limits.md).
+    #[arg(long, value_name = "NAME=VALUE", value_parser = limit)]
+    pub(crate) max: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -334,6 +338,12 @@ fn root(text: &str) -> Result<(String, PathBuf), String> {
         }
         _ => Err("it is not LABEL=DIR".to_owned()),
     }
+}
+
+fn limit(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it is not NAME=VALUE")?;
+    Limits::default().set(name, value).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn parameter(text: &str) -> Result<(String, String), String> {

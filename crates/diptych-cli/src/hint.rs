@@ -72,6 +72,9 @@ fn of_engine(error: &EngineError) -> Option<String> {
         EngineError::LimitedCatalog { limit, .. } => {
             format!("give --limit {limit} or less, or index the release without a limit")
         }
+        EngineError::OtherLimits { .. } => {
+            "give the same with --max, or index the release anew".to_owned()
+        }
         EngineError::NoFormat { .. } => "`diptych formats` lists them".to_owned(),
         EngineError::Option(_) | EngineError::StrayOption { .. } => {
             "`diptych formats NAME` lists the options of a format".to_owned()

@@ -10,7 +10,7 @@
 
 mod files;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -73,6 +73,9 @@ pub struct Head {
     pub probe: bool,
     /// How many pairs were enough: partitions beyond are not in it.
     pub limit: Option<u64>,
+    /// How much a release could ask of us, where that was not as it is by itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// The releases.
     pub sources: Vec<CatalogSource>,
     /// The partitions, in order.

@@ -7,7 +7,6 @@ use diptych_format::options::Assignment;
 use diptych_format::writer::MaskNeeds;
 use diptych_format::{About, Format, MaskMeaning, Options, Used, Writer};
 use diptych_schema::MaskOrigin;
-use diptych_storage::Limits;
 use diptych_storage::output::{LocalOutput, WriteTree, free_space};
 
 use crate::GENERATOR;
@@ -75,8 +74,6 @@ pub struct RunRequest {
     pub jobs: NonZeroUsize,
     /// Whether files are on the disk before they count.
     pub durable: bool,
-    /// How much a release may ask of us.
-    pub limits: Limits,
 }
 
 impl Engine {
@@ -144,7 +141,8 @@ impl Engine {
         let plan = load_plan(&out)?;
         let writer = self.writer_of(&plan.terms)?;
         let catalog = open_catalog(&out)?;
-        let sources = Sources::new(&catalog, &request.roots, request.limits)?;
+        let limits = plan.terms.limits()?;
+        let sources = Sources::new(&catalog, &request.roots, limits)?;
         let count = unit_count(&plan);
         let (first, last) = request.units.unwrap_or((0, count.saturating_sub(1)));
         if request.units.is_some() && last >= count {
@@ -158,7 +156,7 @@ impl Engine {
             writer: writer.as_ref(),
             datasets: &plan.datasets(),
             sources: &sources,
-            limits: request.limits,
+            limits,
             observer,
         };
         run_units(&job, &units, request.jobs)
@@ -330,6 +328,7 @@ impl Engine {
                 .filter(|(_, from)| *from != [OriginWord(MaskOrigin::Release)])
                 .collect(),
             difference: changed_parameters(&request.difference),
+            limits: request.limits.changed(),
         };
         Ok(Prepared { writer, inputs, terms })
     }
@@ -462,6 +461,7 @@ fn unclean_catalog(
             && head.sources.iter().zip(&sources).all(|(was, is)| same(was, is))
             && head.probe == all_probed(inputs, request.probe)
             && head.limit == request.limit
+            && head.limits == request.limits.changed()
     };
     Ok(Catalog::open(out.root())?.filter(same))
 }

@@ -6,6 +6,7 @@ use diptych_format::options::OptionError;
 use diptych_format::{FormatError, Rejection};
 use diptych_pixels::difference::ParameterError;
 use diptych_schema::arrow::{DecodeError, EncodeError};
+use diptych_storage::limits::LimitError;
 use diptych_storage::output::OutputError;
 use diptych_storage::text::runs;
 use diptych_storage::tree::TreeError;
@@ -39,6 +40,19 @@ pub enum EngineError {
     /// A parameter of the comparison of pictures is not what it may be.
     #[error("`--difference {0}`")]
     Difference(#[from] ParameterError),
+    /// A limit cannot be set.
+    #[error("`--max {0}`")]
+    Limit(#[from] LimitError),
+    /// A catalog was made under other limits than those that are asked for.
+    #[error("the catalog {path} was made with the limits {was}, and {is} is asked for")]
+    OtherLimits {
+        /// The catalog.
+        path: String,
+        /// Those that differed from the defaults when it was made.
+        was: String,
+        /// Those that do now.
+        is: String,
+    },
     /// Options were given for a format that takes no part.
     #[error("`-o {format}.{key}` is for a format that takes no part in this, or not so")]
     StrayOption {
@@ -321,6 +335,8 @@ impl EngineError {
                 | Self::StrayOption { .. }
                 | Self::Decided { .. }
                 | Self::LimitedCatalog { .. }
+                | Self::Limit(_)
+                | Self::OtherLimits { .. }
                 | Self::NoLabel { .. }
                 | Self::NoUnit { .. }
         )

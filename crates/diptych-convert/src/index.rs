@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use diptych_format::{Edit, Notice, Place, Probe, Reader, Rejection, Tally};
+use diptych_format::{Edit, Notice, Notices, Place, Probe, Reader, Rejection, Tally};
 use diptych_schema::{EditPair, SCHEMA_VERSION};
 use diptych_storage::output::{LocalOutput, StagedFile, WriteTree};
+use diptych_storage::text::printable;
 use diptych_storage::tree::OddityKind;
 use diptych_storage::{Limits, ReadTree, RelPath};
 use rayon::prelude::*;
@@ -99,7 +100,7 @@ pub(crate) fn write_catalog(
     }
     job.observer.event(Event::Indexing { partitions: tasks.len() });
     let partitions = read_partitions(job, out, at, &tasks)?;
-    let notices = notices(&sources, &tasks, &partitions);
+    let notices = notices(&sources, &tasks, &partitions, job.limits.notices);
     notices.iter().for_each(|notice| job.observer.event(Event::Noticed(notice.clone())));
     let head = Head {
         catalog_version: CATALOG_VERSION,
@@ -107,6 +108,7 @@ pub(crate) fn write_catalog(
         generator: GENERATOR.to_owned(),
         probe: all_probed(job.inputs, job.probe),
         limit: job.enough,
+        limits: job.limits.changed(),
         sources: job.inputs.iter().flat_map(Input::sources).collect(),
         partitions,
         notices,
@@ -335,7 +337,12 @@ impl<'a> RejectionLines<'a> {
     }
 }
 
-fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition]) -> Vec<Notice> {
+fn notices(
+    sources: &[Source<'_>],
+    tasks: &[Task<'_>],
+    partitions: &[Partition],
+    limit: usize,
+) -> Vec<Notice> {
     let mut notices = Vec::new();
     for source in sources {
         match source {
@@ -348,7 +355,7 @@ fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition])
                     tally.edits.push(partition.books.total().read);
                     tally.pairs.push(partition.pairs);
                 }
-                notices.extend(release_notices(open, reader.as_ref(), &tally));
+                notices.extend(release_notices(open, reader.as_ref(), &tally, limit));
             }
         }
     }
@@ -360,17 +367,18 @@ pub(crate) fn release_notices(
     open: &OpenSource,
     reader: &dyn Reader,
     tally: &Tally,
+    limit: usize,
 ) -> Vec<Notice> {
-    let mut of_reader = reader.notices(tally);
-    of_reader.sort();
-    of_reader.dedup();
-    let mut notices = oddities(open);
-    notices.extend(of_reader);
+    let label = &open.terms.label;
+    let mut notices = oddities(open, limit).told(label);
+    let mut of_reader = Notices::new(limit);
+    of_reader.extend(reader.notices(tally));
+    notices.extend(of_reader.told(label));
     notices
 }
 
 /// What was seen while listing a release that is no file to be read.
-fn oddities(source: &OpenSource) -> Vec<Notice> {
+fn oddities(source: &OpenSource, limit: usize) -> Notices {
     let notice = |oddity: &diptych_storage::tree::Oddity| {
         let (kind, detail) = match oddity.kind {
             OddityKind::Unfinished => ("unfinished_download", "a download that was not ended"),
@@ -379,11 +387,16 @@ fn oddities(source: &OpenSource) -> Vec<Notice> {
             OddityKind::Loop => ("folder_loop", "a folder within itself, through a link"),
             OddityKind::UnreadableFolder => ("unreadable_folder", "a folder that cannot be read"),
             OddityKind::TooDeep => ("folder_too_deep", "a folder too far down; not looked into"),
+            OddityKind::OutsideLink => ("outside_link", "a link out of the release"),
             OddityKind::NotAFile => ("not_a_file", "a pipe, a socket or a device; not read"),
             _ => ("unreadable_name", "a name that no path here can have; not read"),
         };
         let at = Place { file: Some(oddity.name.clone()), ..source.place() };
-        Notice { kind: kind.to_owned(), at, detail: detail.to_owned() }
+        let to = oddity.to.as_ref().map(|to| format!(" to {}", printable(to.as_bytes())));
+        let detail = format!("{detail}{}", to.unwrap_or_default());
+        Notice { kind: kind.to_owned(), at, detail }
     };
-    source.tree.oddities().iter().map(notice).collect()
+    let mut notices = Notices::new(limit);
+    notices.extend(source.tree.oddities().iter().map(notice));
+    notices
 }

@@ -275,7 +275,7 @@ pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspect
         bytes: source.tree.list().iter().map(|entry| entry.length).sum(),
         probed: job.probe == diptych_format::Probe::Header,
         parts: pool.install(|| reader.parts(&tally))?,
-        notices: release_notices(source, reader.as_ref(), &tally),
+        notices: release_notices(source, reader.as_ref(), &tally, job.limits.notices),
         ..inspection(about, &source.terms, source.tree.root().to_path_buf(), all)
     })
 }

@@ -185,6 +185,9 @@ pub struct ReportOptions {
     /// `--difference`: what is not as it is by itself.
     #[serde(default)]
     pub difference: BTreeMap<String, String>,
+    /// `--max`: what is not as it is by itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// Options of the format written.
     pub format: OptionValues,
 }
@@ -256,6 +259,7 @@ impl ReportOptions {
             mask_grid: terms.mask_grid,
             mask_from: terms.mask_from.clone(),
             difference: terms.difference.clone(),
+            limits: terms.limits.clone(),
             format: terms.options.clone(),
         }
     }

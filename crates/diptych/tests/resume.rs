@@ -212,7 +212,6 @@ fn a_release_may_lie_elsewhere_when_its_units_run() {
             roots: vec![(label.to_owned(), elsewhere.clone())],
             jobs: threads(2),
             durable: false,
-            limits: diptych::storage::Limits::DEFAULT,
         };
         diptych::engine().run(&request, &Silent)
     };
@@ -412,7 +411,6 @@ fn the_same_units_may_be_run_by_several_at_one_time() {
         roots: Vec::new(),
         jobs: threads(1),
         durable: false,
-        limits: request.limits,
     };
     let barrier = Barrier::new(3);
     std::thread::scope(|scope| {

@@ -199,7 +199,7 @@ pub(crate) fn index(args: args::Index, printer: &Printer) -> anyhow::Result<Outc
     let args::Index { sources, out, overwrite, work, json } = args;
     // An index has no format to write.
     let durable = !work.no_sync;
-    let request = Request { overwrite, durable, ..reading(sources, work.jobs, "", out) };
+    let request = Request { overwrite, durable, ..reading(sources, work.jobs, "", out)? };
     let indexed = diptych::engine().index(&request, printer)?;
     printer.end_bar();
     let listed = request.out.join("catalog.json").display().to_string();

@@ -54,7 +54,7 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
         difference.set(name, value).map_err(diptych::EngineError::from)?;
     }
     let durable = !no_sync;
-    let reading = reading(sources, jobs, &to, out);
+    let reading = reading(sources, jobs, &to, out)?;
     Ok(Request {
         overwrite,
         limit,
@@ -69,20 +69,29 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
 }
 
 /// A request as far as the sources and the way of working decide it.
-fn reading(args: Sources, jobs: Option<NonZeroUsize>, to: &str, out: PathBuf) -> Request {
-    let Sources { sources, from, options, probe } = args;
+fn reading(
+    args: Sources,
+    jobs: Option<NonZeroUsize>,
+    to: &str,
+    out: PathBuf,
+) -> anyhow::Result<Request> {
+    let Sources { sources, from, options, probe, max } = args;
+    let mut limits = Limits::DEFAULT;
+    for (name, value) in &max {
+        limits.set(name, value).map_err(diptych::EngineError::from)?;
+    }
     let source = |path| SourceRequest { path, from: from.clone() };
     let sources = sources.into_iter().map(source).collect();
-    Request {
+    Ok(Request {
         options,
         jobs: jobs.unwrap_or_else(default_jobs),
-        limits: Limits::DEFAULT,
+        limits,
         probe: match probe {
             Probe::None => diptych::format::Probe::None,
             Probe::Header => diptych::format::Probe::Header,
         },
         ..Request::new(sources, to, out)
-    }
+    })
 }
 
 /// The version of the JSON that the commands print.

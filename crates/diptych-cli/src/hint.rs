@@ -68,12 +68,21 @@ fn of_engine(error: &EngineError) -> Option<String> {
         EngineError::Tree(diptych::storage::tree::TreeError::Revisions { .. }) => {
             "give the folder of one revision, below snapshots/".to_owned()
         }
-        EngineError::NotEmpty { path } => {
-            format!("give another folder with --out, or remove {path} first")
+        EngineError::NotEmpty { path } => format!(
+            "give another folder with --out, or --overwrite where {path} holds what an earlier \
+             command made"
+        ),
+        EngineError::NotOurs { .. } => {
+            "move it elsewhere first, or give another folder with --out".to_owned()
         }
+        EngineError::SourceInside { .. } => {
+            "give a folder with --out that the source is not in".to_owned()
+        }
+        EngineError::OtherPlan { .. } => "run its units anew".to_owned(),
         EngineError::Inside { .. } => "give a folder outside the source with --out".to_owned(),
-        EngineError::OtherRequest { path, .. } => {
-            format!("repeat the earlier request to go on with it, or remove {path} to begin anew")
+        EngineError::OtherRequest { .. } => {
+            "repeat the earlier request to go on with it, or give --overwrite to begin anew"
+                .to_owned()
         }
         EngineError::Locked { .. } => "wait for the other process, or end it".to_owned(),
         EngineError::NoPlan { path } => {
@@ -85,9 +94,12 @@ fn of_engine(error: &EngineError) -> Option<String> {
             format!("`diptych run --out {path} --units {first}-{last}` writes them")
         }
         EngineError::Changed { .. } => {
-            "bring the release back to what it was, or remove what was made of it, catalog and \
-             output, and begin anew"
+            "bring the release back to what it was, or begin anew with --overwrite; a catalog of \
+             it has to be made anew first"
                 .to_owned()
+        }
+        EngineError::ChangedMeanwhile { .. } => {
+            "wait until nothing writes there any more, then give the same command again".to_owned()
         }
         EngineError::Gone { label, .. } => {
             format!("`--root {label}=DIR` of `convert` and `run` says where it lies now")
@@ -102,6 +114,9 @@ fn of_engine(error: &EngineError) -> Option<String> {
         }
         EngineError::LimitedCatalog { limit, .. } => {
             format!("give --limit {limit} or less, or index the release without a limit")
+        }
+        EngineError::OtherLimits { .. } => {
+            "give the same with --max, or index the release anew".to_owned()
         }
         EngineError::NoFormat { .. } => "`diptych formats` lists them".to_owned(),
         EngineError::Option(_) | EngineError::StrayOption { .. } => {

@@ -10,7 +10,7 @@
 
 mod files;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -37,9 +37,10 @@ use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::SourceTerms;
 use crate::work::damaged;
+pub(crate) use files::FILES;
+use files::read_files;
 pub(crate) use files::write_files;
 pub use files::{CatalogFile, Piece};
-use files::{FILES, read_files};
 
 /// The version of the catalog's shape.
 pub const CATALOG_VERSION: u32 = 1;
@@ -72,6 +73,9 @@ pub struct Head {
     pub probe: bool,
     /// How many pairs were enough: partitions beyond are not in it.
     pub limit: Option<u64>,
+    /// How much a release could ask of us, where that was not as it is by itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// The releases.
     pub sources: Vec<CatalogSource>,
     /// The partitions, in order.

@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
 use crate::masks::MaskBooks;
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, go_on};
 use crate::plan::{Plan, UnitPlan, atom_of};
 use crate::report::Books;
 use crate::request::Terms;
@@ -161,6 +161,10 @@ fn run_unit(job: &UnitJob<'_>, number: u32, plan: &UnitPlan) -> Result<(), Engin
             return Err(error);
         }
     };
+    if !job.plan.is_current(job.out)? {
+        job.out.remove(&staging)?;
+        return Err(EngineError::OtherPlan { path: job.out.root().display().to_string() });
+    }
     let name = format!("{folder}/{RECEIPT}");
     job.out.put(&work::path(&name)?, &to_json(&name, &receipt)?)?;
     let place = work::path(&work::unit(number))?;
@@ -204,6 +208,7 @@ fn write_unit(
         masks: MaskBooks::default(),
     };
     let mut row = job.plan.first_row(number);
+    let mut files = BTreeSet::new();
     for run in &plan.runs {
         let mask_from = job.plan.terms.masks_of(job.catalog.label(run.partition as usize));
         let mut pairs = job.catalog.pairs(run.partition as usize, run.first, run.count)?.peekable();
@@ -212,7 +217,8 @@ fn write_unit(
             let pair = pair?;
             let atom = atom_of(&pair, job.writer.grain()).map(str::to_owned);
             let mut samples = Vec::with_capacity(1);
-            let mut take = |pair: EditPair| -> Result<(), EngineError> {
+            let mut take = |mut pair: EditPair| -> Result<(), EngineError> {
+                files.extend(pair.addresses_mut().filter_map(|address| address.file()));
                 read += 1;
                 row += 1;
                 match stage.sample(pair, row - 1, &mask_from)? {
@@ -227,6 +233,7 @@ fn write_unit(
                 }
                 Ok(())
             };
+            go_on(job.observer)?;
             take(pair)?;
             let continues = |next: &Result<EditPair, EngineError>| {
                 let of = next.as_ref().ok().and_then(|next| atom_of(next, job.writer.grain()));
@@ -247,6 +254,7 @@ fn write_unit(
         }
     }
     receipt.files = writer.close()?;
+    sources.check_unchanged(files)?;
     rejections.close()?;
     if output.small {
         job.out.sync()?;

@@ -18,7 +18,7 @@ use diptych_storage::tar::{DefectKind, Entry, Member, MemberKind, TarIndex};
 use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadAt, ReadTree, RelPath};
 
-use crate::{FormatError, Notice, Place, Probe, ReaderInput, SourceFile};
+use crate::{FormatError, Notice, Notices, Place, Probe, ReaderInput, SourceFile};
 
 /// What a picture's first bytes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,9 +93,8 @@ pub struct Archives {
 }
 
 /// What is known of the archives that were looked into.
-#[derive(Default)]
 struct Seen {
-    notices: BTreeSet<Notice>,
+    notices: Notices,
     /// Regular files in an archive, by its number.
     members: BTreeMap<u32, u64>,
 }
@@ -126,7 +125,10 @@ impl Archives {
             probe: input.probe,
             files,
             indexes: Recent::new(input.limits.index_bytes),
-            seen: Mutex::default(),
+            seen: Mutex::new(Seen {
+                notices: Notices::new(input.limits.notices),
+                members: BTreeMap::new(),
+            }),
         }
     }
 
@@ -167,7 +169,7 @@ impl Archives {
     /// What was noticed of the archives looked into, sorted.
     #[must_use]
     pub fn notices(&self) -> BTreeSet<Notice> {
-        self.seen().notices.clone()
+        self.seen().notices.iter().cloned().collect()
     }
 
     /// How many regular files are in each archive that was looked into, by its number.

@@ -31,7 +31,7 @@ impl Look {
         let mut look = Self::default();
         for path in rows_paths(tree).take(FILES) {
             let file = tree.open(path).map_err(|error| error.to_string());
-            let table = file.and_then(|file| Table::open(file, Limits::DEFAULT.row_bytes));
+            let table = file.and_then(|file| Table::open(file, &Limits::DEFAULT));
             let columns = match table {
                 Ok(table) => Columns::of(&table, &Limits::DEFAULT, &|_| false),
                 Err(why) => {

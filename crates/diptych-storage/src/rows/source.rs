@@ -7,6 +7,7 @@ use std::sync::Arc;
 use flate2::bufread::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 
+use crate::limits::{EXPANSION_FLOOR, Limits};
 use crate::read::ReadAt;
 
 /// Bytes that are read, and decompressed, at once.
@@ -28,12 +29,18 @@ pub(super) enum Stop {
     Cut { offset: u64 },
     /// A member is damaged.
     Corrupt { offset: u64, detail: String },
+    /// It becomes more than it may.
+    TooMuch { offset: u64, limit: u64 },
 }
 
 /// The bytes of a text, decompressed.
 pub(super) struct Source {
     reader: Option<Reader>,
     stop: Option<Stop>,
+    /// Bytes that the text may still have.
+    left: u64,
+    /// Bytes that it may have in all.
+    most: u64,
 }
 
 enum Reader {
@@ -106,7 +113,8 @@ impl Member {
 }
 
 impl Source {
-    pub(super) fn open(file: Arc<dyn ReadAt>) -> io::Result<Self> {
+    pub(super) fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> io::Result<Self> {
+        let most = file.len().saturating_mul(limits.expansion).max(EXPANSION_FLOOR);
         let mut input = Input::new(file);
         // A plain decoder stops at the end of a member, which is what is wanted here: to see what
         // follows. One for many members takes whatever follows for a damaged member.
@@ -115,7 +123,7 @@ impl Source {
         } else {
             Reader::Plain(input)
         };
-        Ok(Self { reader: Some(reader), stop: None })
+        Ok(Self { reader: Some(reader), stop: None, left: most, most })
     }
 
     /// Reads on; 0 where the text goes no further, and then `stop` is set.
@@ -142,7 +150,10 @@ impl Source {
             };
             match member.read(buffer) {
                 Ok(0) => {}
-                Ok(n) => return Ok(n),
+                Ok(n) => {
+                    let offset = member.decoder.get_ref().offset();
+                    return Ok(self.within_limit(n, offset));
+                }
                 Err(error) => {
                     let input = member.decoder.get_ref();
                     if input.has_failed {
@@ -160,6 +171,20 @@ impl Source {
             }
             if let Some(Reader::Gzip(member)) = self.reader.take() {
                 self.next_member(member.decoder.into_inner())?;
+            }
+        }
+    }
+
+    /// As much of what was decompressed as the text may have.
+    fn within_limit(&mut self, bytes: usize, offset: u64) -> usize {
+        match self.left.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.left = left;
+                bytes
+            }
+            None => {
+                self.stop(Stop::TooMuch { offset, limit: self.most });
+                usize::try_from(self.left).unwrap_or(bytes)
             }
         }
     }
@@ -213,7 +238,10 @@ impl Text {
 
     /// Whether bytes that should follow are missing. It is known once there are no more bytes.
     pub(super) fn is_broken(&self) -> bool {
-        matches!(self.source.stop, Some(Stop::Cut { .. } | Stop::Corrupt { .. }))
+        matches!(
+            self.source.stop,
+            Some(Stop::Cut { .. } | Stop::Corrupt { .. } | Stop::TooMuch { .. })
+        )
     }
 
     /// Passes over a byte order mark.

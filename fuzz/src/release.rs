@@ -20,6 +20,12 @@ use crate::bytes::{Dripping, printable};
 /// Edits that are looked at of one partition: there may be more than anyone could wait for.
 const EDITS: usize = 500;
 
+#[cfg(test)]
+thread_local! {
+    /// Pairs that were read by this thread.
+    pub(crate) static PAIRS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 /// Files of a release: path and bytes. Of one path the last counts.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
@@ -129,6 +135,8 @@ fn partition(
                 break;
             }
             Some(Edit::Pair(mut pair)) => {
+                #[cfg(test)]
+                PAIRS.with(|pairs| pairs.set(pairs.get() + 1));
                 said.push(format!("{pair:?}"));
                 held.check(&mut pair);
                 (all, pairs) = (all + 1, pairs + 1);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 
 use ::fuzz::whole::{CATALOG, MARK};
@@ -11,6 +12,7 @@ use diptych::pixels::run_length;
 use diptych::storage::tar::{MemberKind, Walk};
 use diptych::storage::{Limits, LocalTree, ReadTree as _};
 use diptych::{Request, Silent, SourceRequest};
+use flate2::read::GzDecoder;
 use png::{BitDepth, ColorType};
 
 use crate::fixtures::Tree;
@@ -119,6 +121,11 @@ fn texts(fixtures: &Fixtures, seeds: &mut Seeds) {
         for end in [".jsonl.gz", ".jsonl"] {
             for (name, bytes) in fixtures.below(folder, end) {
                 seeds.add("inter_edit_rows", &name, bytes);
+                // Its text, which more can be changed in.
+                let mut text = Vec::new();
+                if GzDecoder::new(bytes).read_to_end(&mut text).is_ok() && text.len() <= 4_096 {
+                    seeds.add("inter_edit_rows", &format!("{name}-text"), text);
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ use diptych::storage::tar::{Member, TarIndex, Walk};
 use diptych::storage::{Limits, ReadAt};
 
 use crate::LIMITS;
+use crate::text::printable;
 
 /// Bytes that are read in small steps: whoever reads them has to ask again.
 pub(crate) struct Dripping(pub(crate) Vec<u8>);
@@ -49,13 +50,6 @@ fn walked(mut walk: Walk<'_>, bytes: &[u8], limits: &Limits) -> (Vec<String>, St
         printable(&defect.to_string());
     }
     (said, format!("{:?} {}", defects.list(), defects.dropped()))
-}
-
-/// Text in a message is in one line and shows what is in it.
-pub(crate) fn printable(text: &str) {
-    assert!(!text.is_empty());
-    assert!(!text.chars().any(char::is_control), "{text:?}");
-    assert_eq!(diptych::storage::text::visible(text), text);
 }
 
 /// A tar whose headers have the checksums that they should have: hardly any change to one would

@@ -10,7 +10,8 @@ use diptych::storage::parquet::footer::check_footer;
 use diptych::storage::parquet::head::{PageKind, levels, page_head};
 
 use crate::LIMITS;
-use crate::bytes::{Dripping, printable};
+use crate::bytes::Dripping;
+use crate::text::printable;
 
 /// Rows that are looked at of one file: there may be more than anyone could wait for.
 const ROWS: usize = 1000;

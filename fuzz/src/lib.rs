@@ -13,6 +13,7 @@
 //! - [`records`]: records, and rows that others laid out.
 //! - [`formats`]: a file of a release, in an otherwise good one.
 //! - [`whole`]: small trees, and catalogs.
+//! - [`text`]: what messages owe.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,6 +29,7 @@ pub mod memory;
 mod pictures;
 mod records;
 pub mod release;
+mod text;
 pub mod whole;
 
 use diptych::storage::Limits;

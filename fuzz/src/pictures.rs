@@ -10,7 +10,8 @@ use diptych::storage::ReadAt;
 use flate2::Crc;
 
 use crate::LIMITS;
-use crate::bytes::{Dripping, printable};
+use crate::bytes::Dripping;
+use crate::text::told;
 
 const DECODE: DecodeLimits = DecodeLimits { pixels: LIMITS.pixels, bytes: LIMITS.picture_bytes };
 
@@ -75,7 +76,7 @@ fn any_picture(input: &[u8]) {
             assert!(pixels <= DECODE.pixels);
             assert_eq!(rgb.samples.len() as u64, 3 * pixels);
         }
-        Err(error) => printable(&error.to_string()),
+        Err(error) => drop(told(&error)),
     }
 }
 
@@ -97,7 +98,7 @@ pub(crate) fn mask(input: &[u8]) {
     };
     let made = match normalise(&parts, edited, grid, DECODE) {
         Ok(made) => made,
-        Err(error) => return printable(&error.to_string()),
+        Err(error) => return drop(told(&error)),
     };
     let (png, (width, height)) = (&made.png, made.size);
     assert!(is_normal_form(png, Edited::White));
@@ -125,7 +126,7 @@ pub(crate) fn run_length(input: &[u8]) {
     let limits = RunLimits { pixels: LIMITS.pixels, runs: 1000 };
     let read = match run_length::decode(counts, size, limits) {
         Ok(read) => read,
-        Err(error) => return printable(&error.to_string()),
+        Err(error) => return drop(told(&error)),
     };
     let pixels = u64::from(size.0) * u64::from(size.1);
     assert!(pixels <= limits.pixels && read.runs.len() as u64 <= limits.runs);

@@ -10,7 +10,7 @@ use diptych::format::writer::{Payload, WrittenPicture};
 use diptych::schema::{Address, EditPair, MaskPart, MediaType, Picture};
 use serde_json::{Map, Value};
 
-use crate::bytes::printable;
+use crate::text::{printable, told};
 
 fn somewhere() -> Picture {
     Picture::unprobed("", Address::Inline(vec![1]))
@@ -57,7 +57,7 @@ pub(crate) fn record(input: &[u8]) {
     let pair: Result<EditPair, diptych::format::record::RestoreError> = read(text);
     let pair = match pair {
         Ok(pair) => pair,
-        Err(error) => return printable(&error.to_string()),
+        Err(error) => return drop(told(&error)),
     };
     let sample = sample(pair);
     let again = serde_json::to_string(&Record::new(&sample, false).0).expect("it can be written");
@@ -81,7 +81,7 @@ pub(crate) fn foreign(input: &[u8]) {
         printable(&unknown(&shapes));
     }
     if let Err(error) = &given {
-        printable(&error.to_string());
+        told(error);
     }
     let all = ALL.iter().map(Known::map);
     for map in given.into_iter().chain(taken).chain(all) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use diptych::FORMATS;
 use diptych::format::{
-    Confidence, Edit, Format, FormatError, Notice, Options, Probe, Reader, ReaderInput, Rejection,
-    SourceFile, Tally, Used,
+    Confidence, Edit, Format, Notice, Options, Probe, Reader, ReaderInput, Rejection, SourceFile,
+    Tally, Used,
 };
 use diptych::schema::{Address, EditPair};
 use diptych::storage::parquet::cells::{CellPlace, Cells};
@@ -15,7 +15,8 @@ use diptych::storage::tree::{Oddity, TreeEntry};
 use diptych::storage::{MemoryTree, ReadAt, ReadTree, RelPath};
 
 use crate::LIMITS;
-use crate::bytes::{Dripping, printable};
+use crate::bytes::Dripping;
+use crate::text::{printable, told};
 
 /// Edits that are looked at of one partition: there may be more than anyone could wait for.
 const EDITS: usize = 500;
@@ -153,18 +154,6 @@ fn partition(
         }
     }
     Ok((all, pairs))
-}
-
-/// An error and everything behind it, which is text that can be printed.
-fn told(error: &FormatError) -> String {
-    let mut texts = vec![error.to_string()];
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        texts.push(error.to_string());
-        source = error.source();
-    }
-    texts.iter().for_each(|text| printable(text));
-    texts.join(": ")
 }
 
 /// Whether a word is one that rejections and notices are called by.

@@ -107,7 +107,8 @@ fn build(root: &Path, targets: &[&Target], optimised: bool) -> anyhow::Result<Ve
     command.current_dir(root).args(["build", "--locked", "--workspace"]);
     command.args(["--features", "fuzz/libfuzzer", "--message-format=json-render-diagnostics"]);
     if optimised {
-        command.args(["--profile", "fuzz"]);
+        // Every check of a development build, and the crates of others as they are.
+        command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "2");
     }
     for target in targets {
         command.args(["--bin", target.name]);
@@ -203,9 +204,7 @@ impl Runs<'_> {
             done.corpus += fs::read_dir(folder)?.count();
         }
         if !ran.status.success() {
-            let lines: Vec<_> = said.lines().collect();
-            let last = lines.get(lines.len().saturating_sub(25)..).unwrap_or_default();
-            done.found = format!("{}:\n{}\n", target.name, last.join("\n"));
+            done.found = format!("{}:\n{}\n", target.name, harm(&said));
         } else if self.keep {
             keep(program, target, &corpus, &reached)?;
         }
@@ -219,6 +218,28 @@ fn limited(program: &Path, target: &Target) -> Command {
     command.arg(format!("-rss_limit_mb={MEMORY}")).arg(format!("-timeout={TIMEOUT}"));
     command.arg(format!("-max_len={}", target.most)).stdout(Stdio::null());
     command
+}
+
+/// What libFuzzer says of an input that did harm: why, and where it is.
+fn harm(said: &str) -> String {
+    let mut lines = Vec::new();
+    let mut rest = said.lines();
+    while let Some(line) = rest.next() {
+        if line.contains(" panicked at ") {
+            lines.extend([line, rest.next().unwrap_or_default()]);
+        } else if ["ERROR:", "memory allocation of", "Test unit written to"]
+            .iter()
+            .any(|word| line.contains(word))
+        {
+            lines.push(line);
+        }
+    }
+    // Lines of a program that never came so far.
+    if lines.is_empty() {
+        lines = said.lines().rev().take(10).collect();
+        lines.reverse();
+    }
+    lines.join("\n")
 }
 
 /// The figures in what libFuzzer says.
@@ -338,6 +359,18 @@ mod tests {
         }
         assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len());
         assert!(TARGETS.is_sorted_by_key(|target| target.name));
+    }
+
+    #[test]
+    fn what_did_harm_is_told_with_its_place() {
+        let said = "#2\tINITED cov: 5\nthread 'x' panicked at a.rs:1:2:\nno such thing\n  0: stack\n\
+                    ==1== ERROR: libFuzzer: deadly signal\nartifact_prefix='f/'; Test unit written to f/a\n";
+        let told = harm(said);
+        let lines: Vec<_> = told.lines().collect();
+        assert_eq!(lines.len(), 4, "{told}");
+        assert_eq!(lines[1], "no such thing");
+        assert!(lines[3].ends_with("Test unit written to f/a"));
+        assert_eq!(harm("a\nb\n"), "a\nb");
     }
 
     #[test]

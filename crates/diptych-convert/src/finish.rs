@@ -14,7 +14,7 @@ use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
 use diptych_format::{Format, Writer};
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
-use diptych_storage::read::{LocalFile, NamedFile};
+use diptych_storage::read::{LocalFile, WatchedFile};
 use diptych_storage::{ReadAt, RelPath};
 
 use crate::GENERATOR;
@@ -171,11 +171,11 @@ impl FinishOutput for FinalOutput<'_> {
             path: path.display().to_string(),
             source,
         })?;
-        let name = move |source: io::Error| {
+        let on_error = move |source: io::Error| {
             let path = path.display().to_string();
             io::Error::new(source.kind(), OutputError::Write { action: "read", path, source })
         };
-        Ok(Arc::new(NamedFile { file: Arc::new(file), name }))
+        Ok(Arc::new(WatchedFile { file: Arc::new(file), on_error }))
     }
 
     fn stage(&mut self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {

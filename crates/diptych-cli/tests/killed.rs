@@ -114,7 +114,7 @@ fn campaign(
     let (whole, out) = (scene.place("whole"), scene.place("out"));
     let campaign = Campaign::new(name, last, &whole, command(&whole));
     while campaign.goes_on(phases) {
-        let target = Target::new(&out, last);
+        let target = Target::new(&out, last, false);
         while !target.is_done() {
             let ended = campaign.kill(&target, command(&out));
             target.look(&ended, campaign.whole());
@@ -145,7 +145,7 @@ fn workers_killed_one_by_one_publish_each_unit_once() {
         finish
     };
     while campaign.goes_on(&Phase::ALL) {
-        let target = Target::new(&out, last);
+        let target = Target::new(&out, last, true);
         while campaign.kill(&target, making("plan", &release, &out, "webdataset")).killed {}
         std::thread::scope(|scope| {
             let worker = || while campaign.kill(&target, run()).killed {};

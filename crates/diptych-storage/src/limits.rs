@@ -156,7 +156,8 @@ limits! {
         "Members of one archive. Behind them nothing is read, which is told of.";
     gap_bytes "gap-bytes": u64, Bytes, 8 << 30, ANY,
         "Bytes that are gone through to find what comes next: of one archive, zeros or damage before a \
-         header; of a text, blanks and a row. Behind them nothing is read, which is told of.";
+         header; of a text, blanks and a row; and of a text beside the rows, all \
+         of it. Behind them nothing is read, which is told of.";
     index_bytes "index-bytes": usize, Bytes, 48 << 20, ANY,
         "Memory for the indexes of archives: beyond it the one used longest ago is dropped, and made \
          again when it is needed again.";
@@ -178,7 +179,7 @@ limits! {
 impl Limits {
     /// For a first look at a release, to tell which format it has: what shows that is near the
     /// beginning of its files.
-    pub const LOOK: Self = Self { gap_bytes: 4 << 20, expansion: 1, ..Self::DEFAULT };
+    pub const LOOK: Self = Self { gap_bytes: 16 << 20, expansion: 1, ..Self::DEFAULT };
 
     /// Sets a limit by its name. Sizes are read by [`parse_size`].
     ///

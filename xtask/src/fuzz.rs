@@ -316,7 +316,7 @@ mod tests {
         write::check(&root().join(CORPUS), &wanted, &owned(), "cargo xtask fuzz --seed").unwrap();
         for target in TARGETS {
             let of_it = wanted.keys().filter(|path| path.split('/').next() == Some(target.name));
-            assert!(of_it.count() >= 2, "{} has no seeds", target.name);
+            assert!(of_it.count() >= 1, "{} has no seeds", target.name);
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct CsvRows {
     limit: usize,
     /// Rows that are given, at most.
     most: u64,
+    /// Bytes in which a row has to end.
+    gap: u64,
     ended: bool,
 }
 
@@ -67,8 +69,8 @@ impl CsvRows {
     /// The rows of a file, under the limits on rows.
     pub(crate) fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> Self {
         let text = BufReader::new(Cursor::new(file));
-        let (limit, most) = (limits.row_bytes, limits.rows);
-        Self { text, columns: None, number: 0, offset: 0, limit, most, ended: false }
+        let Limits { row_bytes: limit, rows: most, gap_bytes: gap, .. } = *limits;
+        Self { text, columns: None, number: 0, offset: 0, limit, most, gap, ended: false }
     }
 
     /// What comes next.
@@ -84,6 +86,12 @@ impl CsvRows {
             let Some(cells) = self.cells()? else { return Ok(None) };
             let number = self.number;
             let bad = |kind, cause| Ok(Some(CsvEvent::Bad { number, offset, kind, cause }));
+            if self.offset - offset > self.gap {
+                self.ended = true;
+                let cause =
+                    format!("no row ends within {} bytes: what follows was not read", self.gap);
+                return bad("truncated_metadata", cause);
+            }
             let too_long = || {
                 let cause = format!("{} bytes, the limit is {}", cells.bytes, self.limit);
                 (cells.bytes > self.limit).then_some(cause)
@@ -141,6 +149,7 @@ impl CsvRows {
     fn cells(&mut self) -> io::Result<Option<Cells>> {
         let mut cells = Cells::default();
         let most = self.columns.as_ref().map_or(COLUMNS, Vec::len) + 1;
+        let begin = self.offset;
         let mut any = false;
         loop {
             let buffer = self.text.fill_buf()?;
@@ -160,7 +169,7 @@ impl CsvRows {
             }
             self.text.consume(taken);
             self.offset += taken as u64;
-            if ended {
+            if ended || self.offset - begin > self.gap {
                 return Ok(Some(cells));
             }
         }

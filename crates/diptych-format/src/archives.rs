@@ -73,6 +73,18 @@ impl From<PictureFault> for NotFound {
     }
 }
 
+/// What a member is that is no file, which cannot be used: a fragment. `None` for a file.
+#[must_use]
+pub fn no_file(kind: MemberKind) -> Option<&'static str> {
+    match kind {
+        MemberKind::File => None,
+        MemberKind::Link => Some("a link, which is never followed"),
+        MemberKind::Sparse => Some("a sparse file"),
+        MemberKind::Directory => Some("a folder"),
+        MemberKind::Other => Some("no regular file"),
+    }
+}
+
 /// What lies in a file as if it were a member.
 fn entry(name: &str, offset: u64, length: u64, note: Note) -> Entry<'_, Note> {
     let (name, kind) = (name.as_bytes(), MemberKind::File);
@@ -278,6 +290,18 @@ impl Archives {
             let more = format!("{} more defects are not listed", index.dropped_defects());
             found.push(notice("damaged_archive", None, more));
         }
+        // Folders are no loss: files say where they are themselves.
+        let unusable = |entry: &Entry<'_, Note>| match entry.kind {
+            MemberKind::File | MemberKind::Directory => false,
+            MemberKind::Link | MemberKind::Sparse | MemberKind::Other => true,
+        };
+        let mut unusable = index.iter().filter(unusable);
+        if let Some(first) = unusable.next() {
+            let (count, what) = (1 + unusable.count(), no_file(first.kind).unwrap_or_default());
+            let name = printable(first.name);
+            let detail = format!("{count} members that are no files, {name} for one: {what}");
+            found.push(notice("unusable_members", Some(first.header_offset), detail));
+        }
         let regular = index.iter().filter(|entry| entry.kind == MemberKind::File).count() as u64;
         let mut seen = self.seen();
         seen.notices.extend(found);
@@ -304,12 +328,8 @@ impl Archives {
                 offset: Some(offset),
             })
         };
-        match entry.kind {
-            MemberKind::File => {}
-            MemberKind::Link => return fault("unusable_member", "a link, which is never followed"),
-            MemberKind::Sparse => return fault("unusable_member", "a sparse file"),
-            MemberKind::Directory => return fault("unusable_member", "a folder"),
-            _ => return fault("unusable_member", "no regular file"),
+        if let Some(what) = no_file(entry.kind) {
+            return fault("unusable_member", what);
         }
         if entry.length == 0 {
             return fault("empty_picture", "0 bytes");

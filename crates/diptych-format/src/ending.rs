@@ -69,6 +69,11 @@ impl EndOfRows {
                     "the compressed text becomes more than {limit} bytes: what follows was not read"
                 ),
             ),
+            Ending::NoRow { offset, limit, unfinished_row } => lost(
+                *unfinished_row,
+                *offset,
+                &format!("no row ends within {limit} bytes: what follows was not read"),
+            ),
             Ending::TooManyRows { offset, limit } => lost(
                 Some(*limit),
                 *offset,

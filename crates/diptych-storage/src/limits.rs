@@ -155,8 +155,9 @@ limits! {
     members "members": usize, Count, 4_000_000, 1 << 31,
         "Members of one archive. Behind them nothing is read, which is told of.";
     gap_bytes "gap-bytes": u64, Bytes, 8 << 30, ANY,
-        "Bytes of one archive, zeros or damage, that are gone through to find the next header. Behind \
-         them nothing is read, which is told of.";
+        "Bytes that are gone through to find what comes next: of one archive, zeros or damage before a \
+         header; of a text, blanks and a row; and of a text beside the rows, all \
+         of it. Behind them nothing is read, which is told of.";
     index_bytes "index-bytes": usize, Bytes, 48 << 20, ANY,
         "Memory for the indexes of archives: beyond it the one used longest ago is dropped, and made \
          again when it is needed again.";
@@ -176,6 +177,10 @@ limits! {
 }
 
 impl Limits {
+    /// For a first look at a release, to tell which format it has: what shows that is near the
+    /// beginning of its files.
+    pub const LOOK: Self = Self { gap_bytes: 16 << 20, expansion: 1, ..Self::DEFAULT };
+
     /// Sets a limit by its name. Sizes are read by [`parse_size`].
     ///
     /// # Errors

@@ -65,6 +65,35 @@ fn what_is_not_compressed_is_as_long_as_it_is() {
 }
 
 #[test]
+fn so_many_bytes_are_gone_through_to_the_end_of_a_row() {
+    // They are counted where more of the text is asked for, which is a buffer at a time.
+    let buffer = 64 << 10;
+    for (before, begun) in [("\n", false), ("y", true)] {
+        for array in [false, true] {
+            let row = |bytes: usize| {
+                let (open, close) = if array { ("[1,", "]") } else { ("1\n", "") };
+                format!("{open}{}{close}\n", before.repeat(bytes)).into_bytes()
+            };
+            let limits = Limits { gap_bytes: 5 * buffer, row_bytes: 9, ..Limits::DEFAULT };
+            let gap = usize::try_from(limits.gap_bytes).unwrap();
+            let (rows, ending) = read(row(gap - 10), &limits);
+            let whole = 1 + u64::from(begun);
+            match (array, begun) {
+                (true, false) => {
+                    assert!(matches!(ending, Ending::MissingItem { .. }), "{ending:?}")
+                }
+                _ => assert_eq!((rows, ending), (whole, Ending::Clean)),
+            }
+            let (rows, ending) = read(row(gap + 3 * 65_536), &limits);
+            assert_eq!(rows, 1);
+            let Ending::NoRow { limit, unfinished_row, offset } = ending else { unreachable!() };
+            assert_eq!((limit, unfinished_row), (limits.gap_bytes, begun.then_some(1)));
+            assert!(offset <= limits.gap_bytes + 2 * buffer);
+        }
+    }
+}
+
+#[test]
 fn so_many_rows_are_given_and_no_more() {
     let limits = Limits { rows: 3, row_bytes: 2, ..Limits::DEFAULT };
     for (text, rows, ending) in [

@@ -81,6 +81,15 @@ pub enum Ending {
         /// Number of the row that was begun; it was not given.
         unfinished_row: Option<u64>,
     },
+    /// No row ends within [`Limits::gap_bytes`]: nothing was read from there on.
+    NoRow {
+        /// Position in the text, in bytes.
+        offset: u64,
+        /// Within how many bytes it should have ended.
+        limit: u64,
+        /// Number of the row that was begun; it was not given.
+        unfinished_row: Option<u64>,
+    },
     /// There are more rows than [`Limits::rows`]: the others were not read.
     TooManyRows {
         /// Position of the first that was not given in the text, in bytes.
@@ -122,6 +131,9 @@ impl fmt::Display for Ending {
             }
             Self::TooMuch { offset, limit, .. } => {
                 write!(f, "before byte {offset} it has become {limit} bytes, and it may no more")
+            }
+            Self::NoRow { offset, limit, .. } => {
+                write!(f, "no row ends within {limit} bytes before byte {offset} of the text")
             }
             Self::TooManyRows { offset, limit } => {
                 write!(f, "more than {limit} rows, from byte {offset} of the text on")
@@ -185,7 +197,7 @@ impl Rows {
     /// # Errors
     /// Those of reading. Bad data is no error: see [`Rows::ending`].
     pub fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> io::Result<Self> {
-        let mut text = Text::new(Source::open(file, limits)?);
+        let mut text = Text::new(Source::open(file, limits)?, limits.gap_bytes);
         text.skip_mark()?;
         let splitter = if text.skip_blanks()? == Some(b'[') {
             text.consume(1);
@@ -216,6 +228,7 @@ impl Rows {
             return Ok(None);
         }
         self.row.clear();
+        self.text.begin_row();
         let next = match &mut self.splitter {
             Splitter::Lines => lines::next(&mut self.text, self.limit, &mut self.row)?,
             Splitter::Array(items) => items.next(&mut self.text, self.limit, &mut self.row)?,
@@ -257,6 +270,9 @@ impl Rows {
             }
             Some(Stop::TooMuch { offset, limit }) => {
                 Ending::TooMuch { offset: *offset, limit: *limit, unfinished_row }
+            }
+            Some(Stop::NoRow { limit }) => {
+                Ending::NoRow { offset: self.text.offset(), limit: *limit, unfinished_row }
             }
             _ if open => Ending::Unclosed { offset: self.text.offset(), unfinished_row },
             Some(Stop::Garbage { offset, bytes }) => {

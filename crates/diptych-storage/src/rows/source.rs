@@ -31,6 +31,8 @@ pub(super) enum Stop {
     Corrupt { offset: u64, detail: String },
     /// It becomes more than it may.
     TooMuch { offset: u64, limit: u64 },
+    /// No row ends within so many bytes.
+    NoRow { limit: u64 },
 }
 
 /// The bytes of a text, decompressed.
@@ -219,11 +221,20 @@ pub(super) struct Text {
     source: Source,
     buffer: Buffer,
     offset: u64,
+    /// Where the next row has to have ended.
+    end_of_row: u64,
+    gap: u64,
 }
 
 impl Text {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, buffer: Buffer::default(), offset: 0 }
+    /// A text in which a row, and what is blank before it, has at most `gap` bytes.
+    pub(super) fn new(source: Source, gap: u64) -> Self {
+        Self { source, buffer: Buffer::default(), offset: 0, end_of_row: gap, gap }
+    }
+
+    /// A row begins here, or what is blank before it.
+    pub(super) fn begin_row(&mut self) {
+        self.end_of_row = self.offset.saturating_add(self.gap);
     }
 
     /// Position of the next byte.
@@ -240,7 +251,9 @@ impl Text {
     pub(super) fn is_broken(&self) -> bool {
         matches!(
             self.source.stop,
-            Some(Stop::Cut { .. } | Stop::Corrupt { .. } | Stop::TooMuch { .. })
+            Some(
+                Stop::Cut { .. } | Stop::Corrupt { .. } | Stop::TooMuch { .. } | Stop::NoRow { .. }
+            )
         )
     }
 
@@ -277,7 +290,11 @@ impl Read for Text {
 
 impl BufRead for Text {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let Self { source, buffer, .. } = self;
+        let Self { source, buffer, offset, end_of_row, gap } = self;
+        if *offset > *end_of_row {
+            source.stop(Stop::NoRow { limit: *gap });
+            *buffer = Buffer::default();
+        }
         buffer.peek(1, |rest| source.read(rest))
     }
 

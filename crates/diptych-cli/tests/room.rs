@@ -11,7 +11,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -197,6 +197,34 @@ fn a_file_that_may_not_be_so_large_is_told_of_and_the_process_lives() {
     assert!(!out.join("report.json").exists());
     assert_eq!(ran(&mut convert(&good_release(), &out)).code, Some(0));
     assert_same(&tree(&out), &tree(&whole));
+}
+
+#[test]
+fn an_index_that_fails_after_one_that_was_killed_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    let index = |out: &Path| {
+        let mut command = diptych();
+        command.arg("index").arg(good_release()).args(["--quiet", "--out"]).arg(out);
+        command
+    };
+    assert_eq!(ran(&mut index(&place("whole"))).code, Some(0));
+    let out = place("out");
+    // Until one is killed while it moves what it made.
+    while Phase::of(&out, "catalog.json") != Phase::Moving {
+        let _ = fs::remove_dir_all(&out);
+        let mut child = index(&out).spawn().unwrap();
+        while Phase::of(&out, "catalog.json") < Phase::Moving {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let failed = ran(&mut after("ulimit -f 1", &index(&out)));
+    assert_fails(&failed, &["File too large", "catalog/files.parquet"]);
+    assert_same(&tree(&out), &BTreeMap::new());
+    assert_eq!(ran(&mut index(&out)).code, Some(0));
+    assert_same(&tree(&out), &tree(&place("whole")));
 }
 
 #[test]

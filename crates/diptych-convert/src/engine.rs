@@ -238,9 +238,9 @@ impl Engine {
         let begun = Begun::at(out)?;
         if request.overwrite {
             mark_replaced(&begun.out)?;
-            remove_begun(&begun.out)?;
         }
-        begun.out.remove(&work::path(CATALOG)?)?;
+        // All is read anew. What was moved to its place already would be left where this fails.
+        remove_begun(&begun.out)?;
         let made = write_catalog(&index_job(request, &inputs, observer), &begun.out, CATALOG);
         if let Err(error) = made {
             begun.leave_nothing()?;

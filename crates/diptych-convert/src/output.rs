@@ -8,7 +8,7 @@ use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
 use crate::catalog::HEAD;
 use crate::error::EngineError;
-use crate::replace::{replaced, whole_output};
+use crate::replace::{SEALS, replaced, whole_output};
 use crate::report::Report;
 use crate::request::Terms;
 use crate::work::{
@@ -145,7 +145,9 @@ pub(crate) fn check_output(
     // A process that died while it moved the last entries has left some of them here.
     let tree = LocalOutput::new(out, false);
     let moved: Option<Vec<String>> = get_json(&tree, PUBLISHING)?;
-    let mut ours = moved.filter(|_| !out.join(REPORT).exists()).unwrap_or_default();
+    // Where the last of all is here as well, it is whole.
+    let is_part = |_: &Vec<String>| !SEALS.iter().any(|seal| out.join(seal).exists());
+    let mut ours = moved.filter(is_part).unwrap_or_default();
     let mut is_whole = false;
     if overwrite || tree.exists(&work::path(TERMS)?) {
         ours.extend(replaced(&tree)?);

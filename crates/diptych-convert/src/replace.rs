@@ -17,7 +17,7 @@ use crate::work::{
 };
 
 /// What says that an output, or a catalog, is whole.
-const SEALS: [&str; 2] = [REPORT, HEAD];
+pub(crate) const SEALS: [&str; 2] = [REPORT, HEAD];
 
 /// The names at the root of what is to be replaced; none where that is nothing.
 pub(crate) fn replaced(out: &LocalOutput) -> Result<Vec<String>, EngineError> {

@@ -248,9 +248,11 @@ impl Engine {
         }
         remove_replaced(&begun.out)?;
         publish_all(&begun.out, CATALOG, HEAD)?;
-        begun.out.remove(&work::path(WORK)?)?;
         let none = || EngineError::NoPlan { path: request.out.display().to_string() };
-        Ok(Indexed::of(&Catalog::open(begun.out.root())?.ok_or_else(none)?))
+        // Where this fails it is ended by the next process.
+        let catalog = Catalog::open(begun.out.root())?.ok_or_else(none)?;
+        begun.out.remove(&work::path(WORK)?)?;
+        Ok(Indexed::of(&catalog))
     }
 
     /// Says what a release is, how complete, and what is in it. Nothing is written; the request

@@ -10,6 +10,8 @@
     reason = "tests state what they expect by panicking"
 )]
 
+#[path = "support/kills.rs"]
+mod kills;
 mod support;
 
 use std::collections::BTreeSet;
@@ -18,8 +20,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use kills::{Campaign, Phase, Target};
 use support::folder::{assert_same, tree};
-use support::kills::{Campaign, Phase, Target};
 use support::made::Made;
 use support::{diptych, ran};
 use tempfile::TempDir;

@@ -9,6 +9,9 @@
     reason = "tests state what they expect by panicking"
 )]
 
+#[allow(dead_code, reason = "phases are told here, and nothing else")]
+#[path = "support/kills.rs"]
+mod kills;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use kills::Phase;
 use support::folder::{assert_same, copy, fixtures, good_release, tree};
-use support::kills::Phase;
 use support::made::Made;
 use support::{Ran, convert, diptych, ran};
 
@@ -259,7 +262,7 @@ fn a_file_of_the_release_that_this_user_may_not_read_is_named() {
         let (release, out) = (dir.path().join("release"), dir.path().join("out"));
         copy(&good_release(), &release);
         let file = release.join(name);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
         let failed = ran(&mut unprivileged(&convert(&release, &out)));
         assert_fails(&failed, &["Permission denied", name, "read the release"]);
         assert!(!out.join("report.json").exists());
@@ -275,7 +278,7 @@ fn a_folder_of_the_release_that_this_user_may_not_read_is_named() {
     let (release, out) = (dir.path().join("release"), dir.path().join("out"));
     copy(&good_release(), &release);
     let folder = release.join("asset_shards");
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
     let failed = ran(&mut unprivileged(&convert(&release, &out)));
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(failed.code, Some(4), "{failed:?}");

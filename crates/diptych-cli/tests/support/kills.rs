@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::folder::{assert_same, tree};
+use crate::support::folder::{assert_same, tree};
 
 type Tree = BTreeMap<String, Vec<u8>>;
 

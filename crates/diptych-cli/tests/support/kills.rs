@@ -75,8 +75,6 @@ pub(crate) struct Ended {
 /// Kills of one kind of command.
 pub(crate) struct Campaign {
     name: String,
-    /// What says that an output is complete.
-    last: &'static str,
     /// What an uninterrupted run makes.
     whole: Tree,
     time: Duration,
@@ -126,7 +124,7 @@ impl Campaign {
         let state = State { random: 88_172_645_463_325_252, hits, signals, missed: None };
         let whole = tree(whole);
         let state = Mutex::new(state);
-        Self { name: name.to_owned(), last, whole, time, phases, wanted, state }
+        Self { name: name.to_owned(), whole, time, phases, wanted, state }
     }
 
     pub(crate) fn whole(&self) -> &Tree {

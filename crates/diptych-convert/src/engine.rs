@@ -231,7 +231,7 @@ impl Engine {
             return Ok(Indexed::of(&catalog));
         }
         check_output(&request.out, &places(request, &inputs), request.overwrite)?;
-        if out.exists(&work::path(TERMS)?) && !request.overwrite {
+        if out.exists(&work::path(TERMS)?)? && !request.overwrite {
             // A conversion was begun here, and may be gone on with.
             return Err(EngineError::NotEmpty { path: request.out.display().to_string() });
         }
@@ -446,11 +446,11 @@ fn unclean_catalog(
 ) -> Result<Option<Catalog>, EngineError> {
     let others = [TERMS, REPLACES].map(work::path);
     for other in others {
-        if out.exists(&other?) {
+        if out.exists(&other?)? {
             return Ok(None);
         }
     }
-    if !out.exists(&work::path(WORK)?) {
+    if !out.exists(&work::path(WORK)?)? {
         return Ok(None);
     }
     let same = |catalog: &Catalog| {

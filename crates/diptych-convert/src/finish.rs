@@ -142,25 +142,32 @@ struct FinalOutput<'a> {
     out: &'a LocalOutput,
 }
 
+impl FinalOutput<'_> {
+    /// Whether what is to go from one place to another went there before, or on to its last place.
+    fn is_placed(&self, from: &RelPath, to: &RelPath, last: &RelPath) -> Result<bool, OutputError> {
+        Ok(!self.out.exists(from)? && (self.out.exists(to)? || self.out.exists(last)?))
+    }
+}
+
 impl FinishOutput for FinalOutput<'_> {
     fn place(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError> {
         let from = work::below(&work::unit(unit), name)?;
         let to = work::below(FINAL, path.as_str())?;
         // A process before this one may have come as far as here, or farther.
-        let placed = || self.out.exists(&to) || self.out.exists(path);
-        if !self.out.exists(&from) && placed() {
-            Ok(())
-        } else {
-            self.out.publish_small(&from, &to)
+        if self.is_placed(&from, &to, path)? {
+            return Ok(());
         }
+        self.out.publish_small(&from, &to)
     }
 
     fn place_folder(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError> {
         let from = work::below(&work::unit(unit), name)?;
         let to = work::below(FINAL, path.as_str())?;
         // As above, where the last of it was moved.
-        let placed = || self.out.exists(&to) || self.out.exists(path);
-        if !self.out.exists(&from) && placed() { Ok(()) } else { self.out.merge(&from, &to) }
+        if self.is_placed(&from, &to, path)? {
+            return Ok(());
+        }
+        self.out.merge(&from, &to)
     }
 
     fn open(&mut self, unit: u32, name: &str) -> Result<Arc<dyn ReadAt>, OutputError> {

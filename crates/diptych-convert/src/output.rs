@@ -62,7 +62,7 @@ impl<W> Begun<W> {
 /// Whether nothing that is done can be gone on with.
 fn is_early(out: &LocalOutput, error: &EngineError) -> Result<bool, EngineError> {
     let head = format!("{CATALOG}/{HEAD}");
-    Ok(error.is_stop() && !out.exists(&work::path(&head)?))
+    Ok(error.is_stop() && !out.exists(&work::path(&head)?)?)
 }
 
 /// Whether the same request fails again, whatever is mended on this machine.
@@ -99,11 +99,11 @@ pub(crate) fn finished_but_unclean(
 ) -> Result<Option<Report>, EngineError> {
     let out = LocalOutput::new(out, false);
     let work = work::path(WORK)?;
-    if !out.exists(&work) {
+    if !out.exists(&work)? {
         return Ok(None);
     }
     // What is there may be the one that was to be replaced.
-    if out.exists(&work::path(REPLACES)?) {
+    if out.exists(&work::path(REPLACES)?)? {
         return Ok(None);
     }
     let report: Option<Report> = get_json(&out, REPORT)?;
@@ -149,7 +149,7 @@ pub(crate) fn check_output(
     let is_part = |_: &Vec<String>| !SEALS.iter().any(|seal| out.join(seal).exists());
     let mut ours = moved.filter(is_part).unwrap_or_default();
     let mut is_whole = false;
-    if overwrite || tree.exists(&work::path(TERMS)?) {
+    if overwrite || tree.exists(&work::path(TERMS)?)? {
         ours.extend(replaced(&tree)?);
     }
     if overwrite && let Some(names) = whole_output(&tree)? {

@@ -42,7 +42,7 @@ pub(crate) fn whole_output(out: &LocalOutput) -> Result<Option<Vec<String>>, Eng
 /// Writes down that what is there whole is to be replaced, where there is something and nobody has
 /// done so before.
 pub(crate) fn mark_replaced(out: &LocalOutput) -> Result<(), EngineError> {
-    if !out.exists(&work::path(REPLACES)?)
+    if !out.exists(&work::path(REPLACES)?)?
         && let Some(names) = whole_output(out)?
     {
         put_json(out, REPLACES, &names)?;

@@ -139,7 +139,10 @@ pub trait WriteTree: Send + Sync {
     fn remove(&self, path: &RelPath) -> Result<(), OutputError>;
 
     /// Whether something is at `path`.
-    fn exists(&self, path: &RelPath) -> bool;
+    ///
+    /// # Errors
+    /// [`OutputError::Write`] where it cannot be looked at: that is not nothing.
+    fn exists(&self, path: &RelPath) -> Result<bool, OutputError>;
 
     /// The bytes of a small file; `None` where there is none.
     ///
@@ -366,8 +369,9 @@ impl WriteTree for LocalOutput {
         }
     }
 
-    fn exists(&self, path: &RelPath) -> bool {
-        path.under(&self.root).exists()
+    fn exists(&self, path: &RelPath) -> Result<bool, OutputError> {
+        let path = path.under(&self.root);
+        path.try_exists().map_err(|e| write_error("look at", &path, e))
     }
 
     fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, OutputError> {

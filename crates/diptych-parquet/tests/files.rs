@@ -172,7 +172,7 @@ fn row_groups_are_cut_by_bytes_and_by_what_is_held() {
     // A pair that is larger is a row group by itself.
     assert_eq!(groups(&["parquet.row-group=1KB"], plain(3, 9_500)), [1, 1, 1]);
     // Pictures that are in no file count against the memory.
-    let mask = vec![0; 5 << 20];
+    let mask = vec![0; 5 << 19];
     let held =
         |i| sample(&format!("toy:{i}"), range(&noise(i, 10)), vec![], None, Some(inline(&mask)));
     assert_eq!(groups(&["parquet.row-group=1GB"], (0..7).map(held).collect()), [3, 3, 1]);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Faults injected into the system calls of `diptych`, and the order in which it has files synced.
 
-    python3 ci/faults.py target/debug/diptych            a sample of all instants: about a minute
-    python3 ci/faults.py target/debug/diptych --long     every instant
+    python3 ci/faults.py target/debug/diptych            one instant of each kind: about a minute
+    python3 ci/faults.py target/debug/diptych --long     every instant: hours; Ctrl-C tells how far
 
 A small conversion to each destination runs under `strace`, and the Nth call of a kind fails or is
 the last: the disk fails or is full, no file can be opened, nothing is allowed, the process is
@@ -20,8 +20,10 @@ trace, this ends with a line that says so; with `CI=true` that is a failure.
 import argparse
 import concurrent.futures
 import os
+import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,7 +82,8 @@ CHANGING = [
 HARMLESS = [
     ("fallocate", "", "a hint: the file is written without it"),
     ("ioctl", "", "sharing blocks: the bytes are copied instead"),
-    ("statx", "^OUT", "whether something is there: whatever needs it fails, or makes it, by itself"),
+    ("clone3", "", "the thread that waits for Ctrl-C: a note says that it ends the process at once"),
+    ("statx", "", "whether something is there: whatever needs it fails, or makes it, by itself"),
 ]
 CAUSES = {
     "EIO": "Input/output error",
@@ -172,7 +175,7 @@ def strace(log, inject, traced, command):
 class Faults:
     def __init__(self, diptych, work, long):
         self.diptych, self.work, self.long = diptych, work, long
-        self.failures, self.counts, self.harmless = [], {}, {}
+        self.failures, self.counts, self.harmless, self.turn = [], {}, {}, 0
 
     def line(self, verb, release, out, to):
         take = [str(release)] if release else []
@@ -233,10 +236,12 @@ class Faults:
         return {name: sorted(of) for name, of in numbers.items()}
 
     def instants(self, name, numbers):
-        """Which calls of a kind fail: all, or some that lie evenly among them. Of the thousands of
-        reads that a table is read with there are some in either form."""
-        few = {"read": 6, "lseek": 2, "fcntl": 2, "statx": 8}.get(name, 7)
-        most = {"read": 150, "lseek": 40, "fcntl": 40}.get(name, 1000) if self.long else few
+        """Which calls of a kind fail: all, or one, which is another for each case. Of the thousands
+        of reads that a table is read with there are some in either form."""
+        most = 150 if name in ("read", "lseek", "fcntl") else 1000
+        if not self.long:
+            self.turn += 1
+            return [numbers[self.turn * 7919 % len(numbers)]]
         if len(numbers) <= most:
             return numbers
         return sorted({numbers[(len(numbers) - 1) * i // (most - 1)] for i in range(most)})
@@ -249,7 +254,8 @@ class Faults:
             for number in self.instants(name, numbers):
                 # Each error has its turn: the next instant of the kind meets the next.
                 yield case, name, f"error={errors[number % len(errors)]}", number
-                if name in CHANGING and only is None:
+                is_killed = self.long or case.rest[-1] is case.command and len(case.rest) == 1
+                if name in CHANGING and only is None and is_killed:
                     yield case, name, "signal=SIGKILL", number
 
     def inject(self, task):
@@ -374,7 +380,11 @@ class Faults:
                 continue
             of_case = list(self.injections(case, names, self.work / "profile", self.work / "log"))
             tasks += of_case
-        with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        # In no order, so that a long run that is ended early has met all cases.
+        random.Random(1).shuffle(tasks)
+        print(f"{len(tasks)} faults to inject", flush=True)
+        pool = concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count())
+        try:
             for (case, name, fault, _), wrong in zip(tasks, pool.map(self.inject, enumerate(tasks))):
                 if wrong is None:
                     continue
@@ -384,6 +394,8 @@ class Faults:
                 for line in wrong:
                     print(line, flush=True)
                 self.failures += wrong
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def can_trace():
@@ -409,7 +421,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="diptych-faults-", dir=place) as work:
         faults = Faults(args.diptych.resolve(), Path(work), args.long)
         faults.power_cuts()
-        faults.all(args.only)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            faults.all(args.only)
+        except KeyboardInterrupt:
+            print("faults: ended early")
         for name, of in faults.counts.items():
             print(f"{name}: {of['errors']} errors, {of['kills']} kills")
         for reason, count in sorted(faults.harmless.items()):

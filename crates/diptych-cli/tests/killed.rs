@@ -10,6 +10,8 @@
     reason = "tests state what they expect by panicking"
 )]
 
+#[path = "support/kills.rs"]
+mod kills;
 mod support;
 
 use std::collections::BTreeSet;
@@ -18,8 +20,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use kills::{Campaign, Phase, Target};
 use support::folder::{assert_same, tree};
-use support::kills::{Campaign, Phase, Target};
 use support::made::Made;
 use support::{diptych, ran};
 use tempfile::TempDir;
@@ -114,7 +116,7 @@ fn campaign(
     let (whole, out) = (scene.place("whole"), scene.place("out"));
     let campaign = Campaign::new(name, last, &whole, command(&whole));
     while campaign.goes_on(phases) {
-        let target = Target::new(&out, last);
+        let target = Target::new(&out, last, false);
         while !target.is_done() {
             let ended = campaign.kill(&target, command(&out));
             target.look(&ended, campaign.whole());
@@ -145,7 +147,7 @@ fn workers_killed_one_by_one_publish_each_unit_once() {
         finish
     };
     while campaign.goes_on(&Phase::ALL) {
-        let target = Target::new(&out, last);
+        let target = Target::new(&out, last, true);
         while campaign.kill(&target, making("plan", &release, &out, "webdataset")).killed {}
         std::thread::scope(|scope| {
             let worker = || while campaign.kill(&target, run()).killed {};

@@ -9,16 +9,20 @@
     reason = "tests state what they expect by panicking"
 )]
 
+#[allow(dead_code, reason = "phases are told here, and nothing else")]
+#[path = "support/kills.rs"]
+mod kills;
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
+use kills::Phase;
 use support::folder::{assert_same, copy, fixtures, good_release, tree};
-use support::kills::Phase;
 use support::made::Made;
 use support::{Ran, convert, diptych, ran};
 
@@ -55,7 +59,7 @@ fn for_anybody() -> tempfile::TempDir {
 /// What every such failure owes: code 1, one error that says all of `words`, and a remedy.
 fn assert_fails(failed: &Ran, words: &[&str]) {
     assert_eq!(failed.code, Some(1), "{failed:?}");
-    assert!(failed.stderr.starts_with("error: "), "{failed:?}");
+    assert!(failed.stderr.lines().any(|line| line.starts_with("error: ")), "{failed:?}");
     assert!(failed.stderr.contains("\nhint: "), "no hint: {failed:?}");
     for word in words {
         assert!(failed.stderr.contains(word), "{word} in {failed:?}");
@@ -153,7 +157,7 @@ fn fill(to: &str, step: u64, phases: &[Phase]) {
 fn converting(release: &Path, out: &Path, to: &str) -> Command {
     let mut command = diptych();
     command.arg("convert").arg(release).args(["--to", to, "--shard-size", "10KB"]);
-    command.args(["--jobs", "2", "--mask-from", "release", "--out"]).arg(out);
+    command.args(["--mask-from", "release", "--out"]).arg(out);
     command
 }
 
@@ -199,6 +203,34 @@ fn a_file_that_may_not_be_so_large_is_told_of_and_the_process_lives() {
 }
 
 #[test]
+fn an_index_that_fails_after_one_that_was_killed_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    let index = |out: &Path| {
+        let mut command = diptych();
+        command.arg("index").arg(good_release()).args(["--quiet", "--out"]).arg(out);
+        command
+    };
+    assert_eq!(ran(&mut index(&place("whole"))).code, Some(0));
+    let out = place("out");
+    // Until one is killed while it moves what it made.
+    while Phase::of(&out, "catalog.json") != Phase::Moving {
+        let _ = fs::remove_dir_all(&out);
+        let mut child = index(&out).spawn().unwrap();
+        while Phase::of(&out, "catalog.json") < Phase::Moving {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let failed = ran(&mut after("ulimit -f 1", &index(&out)));
+    assert_fails(&failed, &["File too large", "catalog/files.parquet"]);
+    assert_same(&tree(&out), &BTreeMap::new());
+    assert_eq!(ran(&mut index(&out)).code, Some(0));
+    assert_same(&tree(&out), &tree(&place("whole")));
+}
+
+#[test]
 fn an_output_that_this_user_may_not_write_is_told_of() {
     let dir = for_anybody();
     let parent = dir.path().join("parent");
@@ -230,7 +262,7 @@ fn a_file_of_the_release_that_this_user_may_not_read_is_named() {
         let (release, out) = (dir.path().join("release"), dir.path().join("out"));
         copy(&good_release(), &release);
         let file = release.join(name);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
         let failed = ran(&mut unprivileged(&convert(&release, &out)));
         assert_fails(&failed, &["Permission denied", name, "read the release"]);
         assert!(!out.join("report.json").exists());
@@ -246,7 +278,7 @@ fn a_folder_of_the_release_that_this_user_may_not_read_is_named() {
     let (release, out) = (dir.path().join("release"), dir.path().join("out"));
     copy(&good_release(), &release);
     let folder = release.join("asset_shards");
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
     let failed = ran(&mut unprivileged(&convert(&release, &out)));
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(failed.code, Some(4), "{failed:?}");
@@ -266,7 +298,7 @@ fn threads_that_cannot_be_started_are_told_of() {
 fn few_open_files_are_enough_for_hundreds() {
     let dir = tempfile::tempdir().unwrap();
     let place = |name: &str| dir.path().join(name);
-    Made { samples: 200, per_shard: 2, picture_bytes: 200 }.write(&place("made"));
+    Made { samples: 160, per_shard: 2, picture_bytes: 200 }.write(&place("made"));
     let limited = |release: &Path, to: &str, jobs: &str, out: &Path| {
         let mut command = diptych();
         command.arg("convert").arg(release).args(["--to", to, "--shard-size", "1KB", "--no-sync"]);
@@ -279,17 +311,174 @@ fn few_open_files_are_enough_for_hundreds() {
             limited(&place("made"), to, jobs, &place(&format!("{to}-{jobs}")));
         }
         let made = tree(&place(&format!("{to}-2")));
-        assert!(made.len() > 150, "{to}: {} files", made.len());
+        assert!(made.len() > 100, "{to}: {} files", made.len());
         assert_same(&made, &tree(&place(&format!("{to}-8"))));
         // What is made is read as well.
-        for jobs in ["2", "8"] {
-            limited(
-                &place(&format!("{to}-2")),
-                "parquet",
-                jobs,
-                &place(&format!("{to}-{jobs}-again")),
-            );
-        }
+        limited(&place(&format!("{to}-2")), "parquet", "8", &place(&format!("{to}-again")));
     }
     limited(&fixtures().join("imgedit"), "webdataset", "8", &place("imgedit"));
+}
+
+/// What becomes of a file of a release, and how that is told.
+struct Change {
+    what: fn(&Path),
+    told: &'static str,
+}
+
+const CHANGES: [Change; 6] = [
+    Change { what: |file| fs::remove_file(file).unwrap(), told: "No such file" },
+    Change { what: |file| resize(file, -700), told: "bytes and has" },
+    Change { what: |file| resize(file, 700), told: "bytes and has" },
+    Change {
+        what: |file| {
+            let mut bytes = fs::read(file).unwrap();
+            bytes.reverse();
+            fs::write(file, bytes).unwrap();
+        },
+        told: "was written since",
+    },
+    Change {
+        what: |file| {
+            fs::remove_file(file).unwrap();
+            fs::create_dir(file).unwrap();
+        },
+        told: "not a regular file",
+    },
+    Change {
+        what: |file| {
+            fs::remove_file(file).unwrap();
+            assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
+        },
+        told: "not a regular file",
+    },
+];
+
+fn resize(file: &Path, by: i64) {
+    let length = fs::metadata(file).unwrap().len();
+    let file = fs::File::options().write(true).open(file).unwrap();
+    file.set_len(length.checked_add_signed(by).unwrap()).unwrap();
+}
+
+/// A file as it was, with its time.
+struct Kept {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    time: SystemTime,
+}
+
+impl Kept {
+    fn new(path: &Path) -> Self {
+        let time = fs::metadata(path).unwrap().modified().unwrap();
+        Self { path: path.to_owned(), bytes: fs::read(path).unwrap(), time }
+    }
+
+    fn put_back(&self) {
+        if self.path.is_dir() {
+            fs::remove_dir(&self.path).unwrap();
+        } else {
+            let _ = fs::remove_file(&self.path);
+        }
+        fs::write(&self.path, &self.bytes).unwrap();
+        let file = fs::File::options().write(true).open(&self.path).unwrap();
+        file.set_modified(self.time).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_the_release_that_changes_between_plan_and_run_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    let (release, out) = (place("release"), place("out"));
+    copy(&good_release(), &release);
+    assert_eq!(ran(&mut converting(&release, &place("whole"), "webdataset")).code, Some(0));
+    let mut plan = diptych();
+    plan.arg("plan").arg(&release).args(["--to", "webdataset", "--shard-size", "10KB"]);
+    plan.args(["--mask-from", "release", "--quiet", "--out"]).arg(&out);
+    assert_eq!(ran(&mut plan).code, Some(0));
+    let name = "asset_shards/asset-00001-of-00003.tar";
+    let kept = Kept::new(&release.join(name));
+    let verb = |verb: &str| ran(diptych().args([verb, "--quiet", "--out"]).arg(&out));
+    for Change { what, told } in CHANGES {
+        what(&kept.path);
+        let failed = verb("run");
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        assert!(failed.stderr.contains(name) && failed.stderr.contains(told), "{told}: {failed:?}");
+        let refused = ran(&mut converting(&release, &out, "webdataset"));
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("has changed since"), "{refused:?}");
+        assert!(refused.stderr.contains(name), "{refused:?}");
+        kept.put_back();
+    }
+    assert_eq!([verb("run").code, verb("finish").code], [Some(0); 2]);
+    assert_same(&tree(&out), &tree(&place("whole")));
+}
+
+/// Changes a release while a command reads or writes, which stands still for so long.
+fn changed_meanwhile(to: &str, until: &str, name: &str, change: &Change) {
+    let dir = tempfile::tempdir().unwrap();
+    let place = |name: &str| dir.path().join(name);
+    let (release, out) = (place("release"), place("out"));
+    Made { samples: 60, per_shard: 20, picture_bytes: 20_000 }.write(&release);
+    let command = |out: &Path| {
+        let mut command = diptych();
+        command.arg("convert").arg(&release).args(["--to", to, "--shard-size", "100KB"]);
+        // One thread comes to the file that changes last.
+        command.args(["--jobs", "1", "--no-sync", "--mask-from", "release", "--quiet"]);
+        command.arg("--out").arg(out).stderr(Stdio::piped());
+        command
+    };
+    assert_eq!(ran(&mut command(&place("whole"))).code, Some(0));
+    let kept = Kept::new(&release.join(name));
+    let child = command(&out).spawn().unwrap();
+    let signal = |word: &str| {
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args([word, &pid]).status().unwrap().success());
+    };
+    while !out.join(".diptych").join(until).exists() {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    signal("-STOP");
+    (change.what)(&kept.path);
+    signal("-CONT");
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{to}, {until}: {said}");
+    assert!(said.contains(name), "{to}, {until}: {said}");
+    assert!(!out.join("report.json").exists());
+    kept.put_back();
+    assert_eq!(ran(&mut command(&out)).code, Some(0));
+    assert_same(&tree(&out), &tree(&place("whole")));
+}
+
+#[test]
+fn a_file_of_the_release_that_changes_while_units_are_written_is_named() {
+    let name = "asset_shards/asset-00002-of-00003.tar";
+    for change in &CHANGES {
+        changed_meanwhile("webdataset", "units/000000", name, change);
+    }
+    for to in ["parquet", "folder", "pape"] {
+        changed_meanwhile(to, "units/000000", name, &CHANGES[1]);
+    }
+}
+
+/// The file that is being read, or was read before: of what was copied from it some may be of what
+/// it was, and some of what it is.
+#[test]
+fn a_file_of_the_release_that_changes_while_it_is_copied_is_named() {
+    for to in ["webdataset", "parquet", "folder", "pape"] {
+        for change in [&CHANGES[1], &CHANGES[3]] {
+            changed_meanwhile(to, "staging", "asset_shards/asset-00000-of-00003.tar", change);
+        }
+    }
+}
+
+#[test]
+fn a_file_of_the_release_that_changes_while_rows_are_read_is_named() {
+    for change in &CHANGES {
+        for name in
+            ["metadata/train-00000-of-00003.jsonl.gz", "metadata/train-00002-of-00003.jsonl.gz"]
+        {
+            changed_meanwhile("webdataset", "catalog/files.parquet", name, change);
+        }
+    }
 }

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::SourceTerms;
-use crate::work::damaged;
+use crate::work::{Failure, damaged};
 pub(crate) use files::FILES;
 use files::read_files;
 pub(crate) use files::write_files;
@@ -256,10 +256,11 @@ impl Catalog {
     pub fn pairs(&self, partition: usize, first: u64, count: u64) -> Result<Pairs, EngineError> {
         let path = self.root.join(pairs_file(partition));
         let name = path.display().to_string();
+        let failure = Failure::default();
         let open = || -> Result<ParquetRecordBatchReader, DamagedBy> {
             let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-            let file = File::open(&path)?;
-            let length = file.metadata()?.len();
+            let file = failure.watched(File::open(&path)?)?;
+            let length = file.0.len();
             let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
             check_columns(reader.metadata(), length).map_err(DamagedBy::Content)?;
             let batch = batch_size(reader.metadata());
@@ -269,8 +270,8 @@ impl Catalog {
                 .with_limit(size(count))
                 .build()?)
         };
-        let batches = caught(open).map_err(|e| damaged(&name, e))?;
-        Ok(Pairs { name, batches, held: Vec::new().into_iter() })
+        let batches = caught(open).map_err(|e| damaged(&name, failure.or(e)))?;
+        Ok(Pairs { name, batches, failure, held: Vec::new().into_iter() })
     }
 
     /// The rejections of a partition, in order.
@@ -365,6 +366,7 @@ pub(crate) fn copy_lines(path: &Path, to: &mut dyn StagedFile) -> Result<(), Eng
 pub struct Pairs {
     name: String,
     batches: ParquetRecordBatchReader,
+    failure: Failure,
     held: std::vec::IntoIter<EditPair>,
 }
 
@@ -380,7 +382,7 @@ impl Iterator for Pairs {
             let next = caught(|| batches.next().map(|batch| Ok(decode(&batch?)?)).transpose());
             match next {
                 Ok(pairs) => self.held = pairs?.into_iter(),
-                Err(error) => return Some(Err(damaged(&self.name, error))),
+                Err(error) => return Some(Err(damaged(&self.name, self.failure.or(error)))),
             }
         }
     }

@@ -231,16 +231,16 @@ impl Engine {
             return Ok(Indexed::of(&catalog));
         }
         check_output(&request.out, &places(request, &inputs), request.overwrite)?;
-        if out.exists(&work::path(TERMS)?) && !request.overwrite {
+        if out.exists(&work::path(TERMS)?)? && !request.overwrite {
             // A conversion was begun here, and may be gone on with.
             return Err(EngineError::NotEmpty { path: request.out.display().to_string() });
         }
         let begun = Begun::at(out)?;
         if request.overwrite {
             mark_replaced(&begun.out)?;
-            remove_begun(&begun.out)?;
         }
-        begun.out.remove(&work::path(CATALOG)?)?;
+        // All is read anew. What was moved to its place already would be left where this fails.
+        remove_begun(&begun.out)?;
         let made = write_catalog(&index_job(request, &inputs, observer), &begun.out, CATALOG);
         if let Err(error) = made {
             begun.leave_nothing()?;
@@ -248,9 +248,11 @@ impl Engine {
         }
         remove_replaced(&begun.out)?;
         publish_all(&begun.out, CATALOG, HEAD)?;
-        begun.out.remove(&work::path(WORK)?)?;
         let none = || EngineError::NoPlan { path: request.out.display().to_string() };
-        Ok(Indexed::of(&Catalog::open(begun.out.root())?.ok_or_else(none)?))
+        // Where this fails it is ended by the next process.
+        let catalog = Catalog::open(begun.out.root())?.ok_or_else(none)?;
+        begun.out.remove(&work::path(WORK)?)?;
+        Ok(Indexed::of(&catalog))
     }
 
     /// Says what a release is, how complete, and what is in it. Nothing is written; the request
@@ -444,11 +446,11 @@ fn unclean_catalog(
 ) -> Result<Option<Catalog>, EngineError> {
     let others = [TERMS, REPLACES].map(work::path);
     for other in others {
-        if out.exists(&other?) {
+        if out.exists(&other?)? {
             return Ok(None);
         }
     }
-    if !out.exists(&work::path(WORK)?) {
+    if !out.exists(&work::path(WORK)?)? {
         return Ok(None);
     }
     let same = |catalog: &Catalog| {

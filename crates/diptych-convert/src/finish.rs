@@ -14,7 +14,7 @@ use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
 use diptych_format::{Format, Writer};
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
-use diptych_storage::read::{LocalFile, NamedFile};
+use diptych_storage::read::{LocalFile, WatchedFile};
 use diptych_storage::{ReadAt, RelPath};
 
 use crate::GENERATOR;
@@ -142,25 +142,32 @@ struct FinalOutput<'a> {
     out: &'a LocalOutput,
 }
 
+impl FinalOutput<'_> {
+    /// Whether what is to go from one place to another went there before, or on to its last place.
+    fn is_placed(&self, from: &RelPath, to: &RelPath, last: &RelPath) -> Result<bool, OutputError> {
+        Ok(!self.out.exists(from)? && (self.out.exists(to)? || self.out.exists(last)?))
+    }
+}
+
 impl FinishOutput for FinalOutput<'_> {
     fn place(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError> {
         let from = work::below(&work::unit(unit), name)?;
         let to = work::below(FINAL, path.as_str())?;
         // A process before this one may have come as far as here, or farther.
-        let placed = || self.out.exists(&to) || self.out.exists(path);
-        if !self.out.exists(&from) && placed() {
-            Ok(())
-        } else {
-            self.out.publish_small(&from, &to)
+        if self.is_placed(&from, &to, path)? {
+            return Ok(());
         }
+        self.out.publish_small(&from, &to)
     }
 
     fn place_folder(&mut self, unit: u32, name: &str, path: &RelPath) -> Result<(), OutputError> {
         let from = work::below(&work::unit(unit), name)?;
         let to = work::below(FINAL, path.as_str())?;
         // As above, where the last of it was moved.
-        let placed = || self.out.exists(&to) || self.out.exists(path);
-        if !self.out.exists(&from) && placed() { Ok(()) } else { self.out.merge(&from, &to) }
+        if self.is_placed(&from, &to, path)? {
+            return Ok(());
+        }
+        self.out.merge(&from, &to)
     }
 
     fn open(&mut self, unit: u32, name: &str) -> Result<Arc<dyn ReadAt>, OutputError> {
@@ -171,11 +178,11 @@ impl FinishOutput for FinalOutput<'_> {
             path: path.display().to_string(),
             source,
         })?;
-        let name = move |source: io::Error| {
+        let on_error = move |source: io::Error| {
             let path = path.display().to_string();
             io::Error::new(source.kind(), OutputError::Write { action: "read", path, source })
         };
-        Ok(Arc::new(NamedFile { file: Arc::new(file), name }))
+        Ok(Arc::new(WatchedFile { file: Arc::new(file), on_error }))
     }
 
     fn stage(&mut self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {

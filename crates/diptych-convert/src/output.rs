@@ -8,7 +8,7 @@ use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
 use crate::catalog::HEAD;
 use crate::error::EngineError;
-use crate::replace::{replaced, whole_output};
+use crate::replace::{SEALS, replaced, whole_output};
 use crate::report::Report;
 use crate::request::Terms;
 use crate::work::{
@@ -62,7 +62,7 @@ impl<W> Begun<W> {
 /// Whether nothing that is done can be gone on with.
 fn is_early(out: &LocalOutput, error: &EngineError) -> Result<bool, EngineError> {
     let head = format!("{CATALOG}/{HEAD}");
-    Ok(error.is_stop() && !out.exists(&work::path(&head)?))
+    Ok(error.is_stop() && !out.exists(&work::path(&head)?)?)
 }
 
 /// Whether the same request fails again, whatever is mended on this machine.
@@ -99,11 +99,11 @@ pub(crate) fn finished_but_unclean(
 ) -> Result<Option<Report>, EngineError> {
     let out = LocalOutput::new(out, false);
     let work = work::path(WORK)?;
-    if !out.exists(&work) {
+    if !out.exists(&work)? {
         return Ok(None);
     }
     // What is there may be the one that was to be replaced.
-    if out.exists(&work::path(REPLACES)?) {
+    if out.exists(&work::path(REPLACES)?)? {
         return Ok(None);
     }
     let report: Option<Report> = get_json(&out, REPORT)?;
@@ -145,9 +145,11 @@ pub(crate) fn check_output(
     // A process that died while it moved the last entries has left some of them here.
     let tree = LocalOutput::new(out, false);
     let moved: Option<Vec<String>> = get_json(&tree, PUBLISHING)?;
-    let mut ours = moved.filter(|_| !out.join(REPORT).exists()).unwrap_or_default();
+    // Where the last of all is here as well, it is whole.
+    let is_part = |_: &Vec<String>| !SEALS.iter().any(|seal| out.join(seal).exists());
+    let mut ours = moved.filter(is_part).unwrap_or_default();
     let mut is_whole = false;
-    if overwrite || tree.exists(&work::path(TERMS)?) {
+    if overwrite || tree.exists(&work::path(TERMS)?)? {
         ours.extend(replaced(&tree)?);
     }
     if overwrite && let Some(names) = whole_output(&tree)? {

@@ -17,7 +17,7 @@ use crate::work::{
 };
 
 /// What says that an output, or a catalog, is whole.
-const SEALS: [&str; 2] = [REPORT, HEAD];
+pub(crate) const SEALS: [&str; 2] = [REPORT, HEAD];
 
 /// The names at the root of what is to be replaced; none where that is nothing.
 pub(crate) fn replaced(out: &LocalOutput) -> Result<Vec<String>, EngineError> {
@@ -42,7 +42,7 @@ pub(crate) fn whole_output(out: &LocalOutput) -> Result<Option<Vec<String>>, Eng
 /// Writes down that what is there whole is to be replaced, where there is something and nobody has
 /// done so before.
 pub(crate) fn mark_replaced(out: &LocalOutput) -> Result<(), EngineError> {
-    if !out.exists(&work::path(REPLACES)?)
+    if !out.exists(&work::path(REPLACES)?)?
         && let Some(names) = whole_output(out)?
     {
         put_json(out, REPLACES, &names)?;

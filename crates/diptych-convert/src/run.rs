@@ -170,7 +170,7 @@ fn run_unit(job: &UnitJob<'_>, number: u32, plan: &UnitPlan) -> Result<(), Engin
     let place = work::path(&work::unit(number))?;
     if let Err(error) = job.out.publish(&staging, &place) {
         // Where it was moved, it is only not known to be on the disk.
-        let is_moved = !job.out.exists(&staging);
+        let is_moved = !job.out.exists(&staging)?;
         let published = self::receipt(job.out, job.plan, number)?;
         job.out.remove(&staging)?;
         // Another process was faster: a unit is published once.

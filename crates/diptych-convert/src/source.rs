@@ -11,7 +11,7 @@ use diptych_format::{
 };
 use diptych_schema::Address;
 use diptych_storage::parquet::cells::{CellPlace, Cells};
-use diptych_storage::read::{NamedFile, Pieces};
+use diptych_storage::read::{Pieces, WatchedFile};
 use diptych_storage::recent::Recent;
 use diptych_storage::tree::{TreeEntry, look_at_listed, open_listed};
 use diptych_storage::{Limits, LocalTree, ReadAt, ReadTree};
@@ -203,7 +203,7 @@ fn unreadable(label: &str, piece: &Piece, source: io::Error) -> EngineError {
 
 /// What went wrong with a file, told with its name: whoever copies from it does not know it.
 fn named(label: &str, file: &str, source: io::Error) -> io::Error {
-    if source.get_ref().is_some_and(|error| error.is::<EngineError>()) {
+    if source.get_ref().and_then(|error| error.downcast_ref::<EngineError>()).is_some() {
         return source;
     }
     let (label, file) = (label.to_owned(), file.to_owned());
@@ -407,7 +407,8 @@ impl Files {
         self.compare(label, piece, &now)?;
         // Of a file in pieces it is known here only which of them it is.
         let (label, path) = (label.to_owned(), piece.path.to_string());
-        Ok(Arc::new(NamedFile { file, name: move |error| named(&label, &path, error) }))
+        let on_error = move |error| named(&label, &path, error);
+        Ok(Arc::new(WatchedFile { file, on_error }))
     }
 
     /// Refuses a piece that is not what it was.

@@ -4,11 +4,15 @@
 //! whole: a catalog has its `catalog.json`, a unit its receipt.
 
 use std::collections::hash_map::RandomState;
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, OutputError, WriteTree};
+use diptych_storage::parquet::ParquetInput;
+use diptych_storage::read::{LocalFile, WatchedFile, same_error};
 use parquet::errors::ParquetError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -121,11 +125,34 @@ pub(crate) fn get_json<T: DeserializeOwned>(
     bytes?.map(parse).transpose()
 }
 
+/// What the system said while a Parquet file of ours was read, which comes out of its reader as
+/// text, like damage.
+#[derive(Clone, Default)]
+pub(crate) struct Failure(Arc<OnceLock<io::Error>>);
+
+impl Failure {
+    /// A file whose failure is remembered.
+    pub(crate) fn watched(&self, file: File) -> io::Result<ParquetInput> {
+        let failure = self.clone();
+        let on_error = move |error| {
+            failure.0.get_or_init(|| same_error(&error));
+            error
+        };
+        Ok(ParquetInput(Arc::new(WatchedFile { file: Arc::new(LocalFile::new(file)?), on_error })))
+    }
+
+    /// The failure, where there is one: then nothing is known of damage.
+    pub(crate) fn or(&self, damage: DamagedBy) -> DamagedBy {
+        self.0.get().map_or(damage, |error| DamagedBy::Io(same_error(error)))
+    }
+}
+
 pub(crate) fn damaged(path: &str, source: impl Into<DamagedBy>) -> EngineError {
     let path = path.to_owned();
     match source.into() {
         // The disk's fault, or the system's: what is in the file is not known.
         DamagedBy::Io(source) => EngineError::Work { path, source },
+        DamagedBy::Json(error) if error.is_io() => EngineError::Work { path, source: error.into() },
         DamagedBy::Parquet(ParquetError::External(error)) => match error.downcast::<io::Error>() {
             Ok(source) => EngineError::Work { path, source: *source },
             Err(error) => {

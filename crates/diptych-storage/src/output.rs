@@ -1,5 +1,7 @@
 //! Writing: files are staged whole, then published by a rename.
 
+mod lock;
+
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::path::RelPath;
 use crate::read::ReadAt;
+pub use lock::Lock;
 
 /// Why something could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -136,7 +139,10 @@ pub trait WriteTree: Send + Sync {
     fn remove(&self, path: &RelPath) -> Result<(), OutputError>;
 
     /// Whether something is at `path`.
-    fn exists(&self, path: &RelPath) -> bool;
+    ///
+    /// # Errors
+    /// [`OutputError::Write`] where it cannot be looked at: that is not nothing.
+    fn exists(&self, path: &RelPath) -> Result<bool, OutputError>;
 
     /// The bytes of a small file; `None` where there is none.
     ///
@@ -363,8 +369,9 @@ impl WriteTree for LocalOutput {
         }
     }
 
-    fn exists(&self, path: &RelPath) -> bool {
-        path.under(&self.root).exists()
+    fn exists(&self, path: &RelPath) -> Result<bool, OutputError> {
+        let path = path.under(&self.root);
+        path.try_exists().map_err(|e| write_error("look at", &path, e))
     }
 
     fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, OutputError> {
@@ -565,47 +572,6 @@ fn free_in(folder: &Path) -> Option<u64> {
 #[cfg(not(target_os = "linux"))]
 fn free_in(_: &Path) -> Option<u64> {
     None
-}
-
-/// Keeps others from planning or finishing the same output; gone with its owner, however it ends.
-#[derive(Debug)]
-pub struct Lock {
-    _file: File,
-}
-
-impl Lock {
-    /// Takes the lock at `path`; `None` where somebody has it.
-    ///
-    /// # Errors
-    /// [`OutputError::Write`] where the lock's file cannot be made.
-    pub fn take(path: &Path) -> Result<Option<Self>, OutputError> {
-        Self::by(path, File::try_lock)
-    }
-
-    /// Takes the lock at `path` together with others that share it; `None` where somebody has it
-    /// alone.
-    ///
-    /// # Errors
-    /// [`OutputError::Write`] where the lock's file cannot be made.
-    pub fn share(path: &Path) -> Result<Option<Self>, OutputError> {
-        Self::by(path, File::try_lock_shared)
-    }
-
-    fn by(
-        path: &Path,
-        lock: impl FnOnce(&File) -> Result<(), fs::TryLockError>,
-    ) -> Result<Option<Self>, OutputError> {
-        let failed = |e| write_error("lock", path, e);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
-        let file = File::create(path).map_err(failed)?;
-        match lock(&file) {
-            Ok(()) => Ok(Some(Self { _file: file })),
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(failed(error)),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -109,21 +109,31 @@ impl ReadAt for LocalFile {
     }
 }
 
-/// A file whose errors are told with its name, for those that have no name for it.
-pub struct NamedFile<F> {
-    /// The file.
-    pub file: Arc<dyn ReadAt>,
-    /// Puts the name to an error.
-    pub name: F,
+/// The same error once more.
+#[must_use]
+pub fn same_error(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
 }
 
-impl<F: Fn(io::Error) -> io::Error + Send + Sync> ReadAt for NamedFile<F> {
+/// A file whose errors somebody sees before those who read it: to name it, or to remember them
+/// where they would be taken for damage.
+pub struct WatchedFile<F> {
+    /// The file.
+    pub file: Arc<dyn ReadAt>,
+    /// Gives the error that is told.
+    pub on_error: F,
+}
+
+impl<F: Fn(io::Error) -> io::Error + Send + Sync> ReadAt for WatchedFile<F> {
     fn len(&self) -> u64 {
         self.file.len()
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(offset, buffer).map_err(&self.name)
+        self.file.read_at(offset, buffer).map_err(&self.on_error)
     }
 
     fn share_with(&self, to: &File) -> io::Result<bool> {

@@ -628,6 +628,35 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_read_is_remembered() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["gone", "short", "whole"] {
+            write(dir.path(), name);
+        }
+        let tree = || LocalTree::open(dir.path(), &Limits::DEFAULT).unwrap();
+        let read = |tree: &LocalTree, name: &str| {
+            let file = tree.open(&RelPath::new(name).unwrap())?;
+            if name == "short" {
+                fs::write(dir.path().join(name), "sh").unwrap();
+            }
+            file.read_exact_at(0, &mut vec![0; usize::try_from(file.len()).unwrap()])
+        };
+        let first = tree();
+        read(&first, "whole").unwrap();
+        assert!(read(&first, "never there").is_err(), "somebody looks whether it is");
+        assert!(first.check_read().is_ok());
+        assert_eq!(first.what_changed(&Limits::DEFAULT).unwrap(), None);
+        fs::remove_file(dir.path().join("gone")).unwrap();
+        for (tree, name) in [(first, "gone"), (tree(), "short")] {
+            assert!(read(&tree, name).is_err());
+            let failed = tree.check_read().unwrap_err().to_string();
+            assert!(failed.ends_with(&format!("/{name}")), "{failed}");
+            let changed = tree.what_changed(&Limits::DEFAULT).unwrap().unwrap();
+            assert!(changed.starts_with(name), "{changed}");
+        }
+    }
+
+    #[test]
     fn a_folder_of_a_tree_is_a_tree() {
         let file = |name: &str| (RelPath::new(name).unwrap(), name.as_bytes().to_vec());
         let tree = MemoryTree::new(["a/b/2", "a/b/1", "a/bc", "a/b", "b/1"].map(file));

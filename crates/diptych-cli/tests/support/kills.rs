@@ -1,17 +1,18 @@
 //! Kills: when they come, what they find, and what must be so after each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::folder::{assert_same, tree};
+use crate::support::folder::{assert_same, tree};
 
 type Tree = BTreeMap<String, Vec<u8>>;
 
@@ -74,8 +75,6 @@ pub(crate) struct Ended {
 /// Kills of one kind of command.
 pub(crate) struct Campaign {
     name: String,
-    /// What says that an output is complete.
-    last: &'static str,
     /// What an uninterrupted run makes.
     whole: Tree,
     time: Duration,
@@ -87,6 +86,8 @@ pub(crate) struct Campaign {
 struct State {
     random: u64,
     hits: BTreeMap<Phase, usize>,
+    /// How often which signal ended a process.
+    signals: BTreeMap<&'static str, usize>,
     /// A phase that no kill has met, when all kills are done.
     missed: Option<Phase>,
 }
@@ -119,11 +120,11 @@ impl Campaign {
         begins.push((Phase::Done, begun + time));
         let phases = begins.windows(2).map(|of| (of[0].0, of[1].1 - of[0].1)).collect();
         let wanted = std::env::var("DIPTYCH_KILLS").map_or(FEW, |kills| kills.parse().unwrap());
-        let hits = BTreeMap::new();
-        let state = State { random: 88_172_645_463_325_252, hits, missed: None };
+        let (hits, signals) = (BTreeMap::new(), BTreeMap::new());
+        let state = State { random: 88_172_645_463_325_252, hits, signals, missed: None };
         let whole = tree(whole);
         let state = Mutex::new(state);
-        Self { name: name.to_owned(), last, whole, time, phases, wanted, state }
+        Self { name: name.to_owned(), whole, time, phases, wanted, state }
     }
 
     pub(crate) fn whole(&self) -> &Tree {
@@ -145,7 +146,7 @@ impl Campaign {
         }
         #[expect(clippy::print_stdout, reason = "the figures of a long campaign are to be seen")]
         {
-            println!("{}: {kills} kills: {:?}", self.name, state.hits);
+            println!("{}: {kills} kills: {:?} {:?}", self.name, state.hits, state.signals);
         }
         false
     }
@@ -192,14 +193,33 @@ impl Campaign {
         (phase, (start + time) * state.chance(1000) / 1000)
     }
 
+    /// Every second process is killed; of the others one is told to stop, and one interrupted.
     fn end(&self, of: &Target, mut child: Child) -> Ended {
-        child.kill().unwrap();
+        let chance = self.state.lock().unwrap().chance(4);
+        let (signal, number) =
+            [("TERM", 15), ("INT", 2), ("KILL", 9), ("KILL", 9)][chance as usize];
+        let staged = of.staged();
+        let sent = Instant::now();
+        if child.try_wait().unwrap().is_none() {
+            let mut kill = Command::new("kill");
+            // It may end by itself meanwhile.
+            kill.args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null());
+            kill.status().unwrap();
+        }
         let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
         let status = child.wait().unwrap();
-        let killed = match status.signal() {
-            Some(_) => true,
-            None if status.code() == Some(0) => false,
-            None => {
+        let killed = match (status.signal(), status.code()) {
+            (Some(by), _) => by == number,
+            (None, Some(0)) => false,
+            (None, Some(code)) if code == 128 + number => {
+                assert!(said.contains("\nhint: the same command "), "{}: {said}", self.name);
+                // Later than that it does not wait until what is half written is removed.
+                let in_time = sent.elapsed() < Duration::from_secs(9);
+                let left = of.staged().difference(&staged).count();
+                assert!(left == 0 || !in_time || of.is_shared, "{}: {left} left", self.name);
+                true
+            }
+            _ => {
                 let there: Vec<_> = tree(&of.out).into_keys().take(20).collect();
                 panic!("{}: it must go on, not {status}: {said}{there:?}", self.name);
             }
@@ -207,6 +227,7 @@ impl Campaign {
         if killed {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             *state.hits.entry(of.phase()).or_default() += 1;
+            *state.signals.entry(signal).or_default() += 1;
             of.kills.fetch_add(1, Relaxed);
         }
         let unit =
@@ -223,13 +244,22 @@ pub(crate) struct Target {
     out: PathBuf,
     last: &'static str,
     kills: AtomicUsize,
+    /// Whether several processes write in it at one time.
+    is_shared: bool,
     /// The files of each unit that had a receipt when it was last looked.
     done: Mutex<BTreeMap<u32, BTreeMap<String, Identity>>>,
 }
 
 impl Target {
-    pub(crate) fn new(out: &Path, last: &'static str) -> Self {
-        Self { out: out.to_path_buf(), last, kills: AtomicUsize::new(0), done: Mutex::default() }
+    pub(crate) fn new(out: &Path, last: &'static str, is_shared: bool) -> Self {
+        let (kills, done) = (AtomicUsize::new(0), Mutex::default());
+        Self { out: out.to_path_buf(), last, kills, is_shared, done }
+    }
+
+    /// The units that are being written, or were when a process died.
+    fn staged(&self) -> BTreeSet<OsString> {
+        let entries = fs::read_dir(self.out.join(".diptych/staging")).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
     }
 
     fn phase(&self) -> Phase {

@@ -11,13 +11,14 @@ use arrow_array::{Array, ListArray, RecordBatch, StringArray, StructArray, UInt6
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, StagedWrite, WriteTree};
+use diptych_storage::parquet::ParquetInput;
 use diptych_storage::tree::TreeEntry;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::{column, properties};
 use crate::error::{DamagedBy, EngineError};
-use crate::work::damaged;
+use crate::work::{Failure, damaged};
 
 /// Name of the file table.
 pub(crate) const FILES: &str = "files.parquet";
@@ -114,7 +115,13 @@ pub(crate) fn write_files(
 
 /// Reads the file table.
 pub(super) fn read_files(path: &Path) -> Result<Vec<CatalogFile>, DamagedBy> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()?;
+    let failure = Failure::default();
+    let file = failure.watched(File::open(path)?)?;
+    files_in(file).map_err(|error| failure.or(error))
+}
+
+fn files_in(file: ParquetInput) -> Result<Vec<CatalogFile>, DamagedBy> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)?.build()?;
     let mut files = Vec::new();
     for batch in reader {
         let batch = batch?;

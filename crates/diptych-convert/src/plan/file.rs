@@ -8,6 +8,7 @@ use arrow_array::{Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use diptych_schema::Split;
 use diptych_storage::output::{LocalOutput, StagedWrite, WriteTree};
+use diptych_storage::parquet::ParquetInput;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::KeyValue;
@@ -20,7 +21,7 @@ use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::Terms;
 use crate::source::hex;
-use crate::work::{self, PLAN, damaged};
+use crate::work::{self, Failure, PLAN, damaged};
 
 /// The version of the plan's shape.
 const PLAN_VERSION: u32 = 1;
@@ -140,8 +141,14 @@ impl Plan {
     }
 
     fn read(path: &Path) -> Result<Self, DamagedBy> {
+        let failure = Failure::default();
+        let file = failure.watched(File::open(path)?)?;
+        Self::read_from(file, path).map_err(|error| failure.or(error))
+    }
+
+    fn read_from(file: ParquetInput, path: &Path) -> Result<Self, DamagedBy> {
         let lacks = |what: &str| DamagedBy::Content(format!("it lacks {what}"));
-        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
         let metadata = reader.metadata().file_metadata().key_value_metadata();
         let head = metadata
             .and_then(|pairs| pairs.iter().find(|pair| pair.key == HEAD_KEY))

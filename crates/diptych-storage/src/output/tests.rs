@@ -46,9 +46,9 @@ fn bytes_and_ranges_come_out_in_order() {
         staged.write(&data).unwrap();
         expected.extend_from_slice(&data);
         assert_eq!(staged.close().unwrap(), expected.len() as u64);
-        assert!(!out.exists(&path("done/y")));
+        assert!(!out.exists(&path("done/y")).unwrap());
         out.publish(&path("x/y.part"), &path("done/y")).unwrap();
-        assert!(!out.exists(&path("x/y.part")));
+        assert!(!out.exists(&path("x/y.part")).unwrap());
         assert_eq!(out.read(&path("done/y")).unwrap().unwrap(), expected);
         out.remove(&path("done")).unwrap();
         out.remove(&path("done")).unwrap();
@@ -65,7 +65,7 @@ fn a_folder_is_moved_to_where_another_is() {
         ["1/a/0/x", "1/a/1/x", "2/a/1/y", "2/a/2/x", "3/a/1/x"].into_iter().for_each(put);
         for from in ["1/a", "2/a", "3/a"] {
             out.merge(&path(from), &path("to/b/a")).unwrap();
-            assert!(!out.exists(&path(from)));
+            assert!(!out.exists(&path(from)).unwrap());
         }
         let read = |name: &str| out.read(&path(name)).unwrap();
         let found = ["0/x", "1/x", "1/y", "2/x"].map(|name| read(&format!("to/b/a/{name}")));

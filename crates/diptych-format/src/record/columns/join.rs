@@ -7,6 +7,7 @@ use diptych_storage::ReadAt;
 use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
 use parquet::arrow::ArrowWriter;
 use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::writer::SerializedFileWriter;
 
@@ -38,8 +39,20 @@ impl<W: Write + Send> TableJoiner<W> {
     /// one the file is lost.
     pub fn append(&mut self, part: Arc<dyn ReadAt>) -> Result<(), ColumnsError> {
         let part = ParquetInput(part);
-        let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&part));
-        let metadata = metadata.map_err(ColumnsError::Part)?;
+        let mut failed = None;
+        let metadata = guarded(|| {
+            let parsed = ParquetMetaDataReader::new().parse_and_finish(&part);
+            parsed.map_err(|error| {
+                let what = error.to_string();
+                failed = Some(error);
+                what
+            })
+        });
+        let metadata = match (metadata, failed) {
+            // The system's: what is in the file is not known.
+            (Err(_), Some(error @ ParquetError::External(_))) => return Err(error.into()),
+            (metadata, _) => metadata.map_err(ColumnsError::Part)?,
+        };
         check_columns(&metadata, part.0.len()).map_err(ColumnsError::Part)?;
         if metadata.file_metadata().schema_descr() != self.file.schema_descr() {
             return Err(ColumnsError::Part("has other columns".to_owned()));

@@ -51,7 +51,7 @@ fn bytes_of(value: &Value, file: &[u8]) -> Vec<u8> {
 pub(crate) fn values(input: &[u8]) {
     let file: Arc<dyn ReadAt> = Arc::new(input.to_vec());
     let in_steps: Arc<dyn ReadAt> = Arc::new(Dripping(input.to_vec()));
-    let table = match Table::open(Arc::clone(&file), LIMITS.row_bytes) {
+    let table = match Table::open(Arc::clone(&file), &LIMITS) {
         Ok(table) => table,
         Err(why) => return printable(&why),
     };
@@ -96,7 +96,7 @@ pub(crate) fn values(input: &[u8]) {
 /// Rows as JSON: the same at once and in steps, each a JSON object, numbered without a gap.
 pub(crate) fn rows(input: &[u8]) {
     let read = |file: Arc<dyn ReadAt>| {
-        let mut table = match Table::open(file, LIMITS.row_bytes) {
+        let mut table = match Table::open(file, &LIMITS) {
             Ok(table) => table,
             Err(why) => {
                 printable(&why);

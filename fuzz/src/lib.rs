@@ -107,6 +107,11 @@ pub const LIMITS: Limits = Limits {
     pixels: 1 << 20,
     picture_bytes: 4 << 20,
     page_bytes: 1 << 20,
+    text_page_bytes: 256 << 10,
+    rows: 1000,
+    gap_bytes: 64 << 10,
+    notices: 20,
+    ..Limits::DEFAULT
 };
 
 /// Readies a program of libFuzzer: panics that are caught and told of as errors are none.

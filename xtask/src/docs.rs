@@ -1,10 +1,11 @@
 //! Text that is made from what the program declares: the table of formats in the README, the
-//! layouts of others that are known, the formats' options, losses and counts, the columns of the
-//! schema, and the help of each command.
+//! layouts of others that are known, the limits, the formats' options, losses and counts, the columns
+//! of the schema, and the help of each command.
 
 mod commands;
 mod foreign;
 mod formats;
+mod limits;
 mod schema;
 
 use std::fs;
@@ -41,7 +42,9 @@ fn make(root: &Path) -> anyhow::Result<Tree> {
     };
     let readme = block("README.md", "formats", &formats::table(diptych::FORMATS))?;
     let foreign = block("docs/foreign.md", "layouts", &foreign::table())?;
+    let limits = block("docs/limits.md", "limits", &limits::table())?;
     Ok(Tree::from([
+        ("docs/limits.md".to_owned(), limits.into_bytes()),
         ("README.md".to_owned(), readme.into_bytes()),
         ("docs/foreign.md".to_owned(), foreign.into_bytes()),
         ("docs/formats.md".to_owned(), formats::page(diptych::FORMATS).into_bytes()),
@@ -102,7 +105,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         assert!(run(root.path(), false).is_err(), "there is no README to put the table into");
         fs::create_dir(root.path().join("docs")).unwrap();
-        for (file, name) in [("README.md", "formats"), ("docs/foreign.md", "layouts")] {
+        for (file, name) in
+            [("README.md", "formats"), ("docs/foreign.md", "layouts"), ("docs/limits.md", "limits")]
+        {
             let markers = format!("<!-- {name}:begin -->\n<!-- {name}:end -->\n");
             fs::write(root.path().join(file), markers).unwrap();
         }
@@ -110,8 +115,8 @@ mod tests {
         for part in ["differs: README.md", "missing: docs/formats.md", COMMAND] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 5 files, 5 changed");
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 5 files, 0 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 6 files, 6 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 6 files, 0 changed");
         run(root.path(), true).unwrap();
     }
 }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
 use diptych::pixels::DifferenceOptions;
+use diptych::storage::Limits;
 
 /// Converts image-edit datasets from the way they were released to the way they are trained on.
 #[derive(Debug, Parser)]
 #[command(name = "diptych", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 done with rejections, \
-                        4 nothing converted.")]
+                        4 nothing converted, 130 and 143 interrupted.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -100,6 +101,10 @@ pub(crate) struct RequestArgs {
     /// The output folder: one that is not there, or is empty.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
+    /// Replaces what an earlier command made or began in the output folder. A finished output stays
+    /// until the new one is ready. What the same command began is gone on with.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Takes only the first N pairs.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
@@ -157,6 +162,9 @@ pub(crate) struct Sources {
     /// Whether the headers of pictures are looked at while reading.
     #[arg(long, value_enum, default_value_t = Probe::Header)]
     pub(crate) probe: Probe,
+    /// A limit on what a release may ask for (see docs/limits.md).
+    #[arg(long, value_name = "NAME=VALUE", value_parser = limit)]
+    pub(crate) max: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -201,6 +209,9 @@ pub(crate) struct Index {
     /// The catalog's folder: one that is not there, or is empty.
     #[arg(long, value_name = "CATALOG", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
+    /// Replaces the catalog or the output that an earlier command made or began in that folder.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) work: Work,
     #[command(flatten)]
@@ -327,6 +338,12 @@ fn root(text: &str) -> Result<(String, PathBuf), String> {
         }
         _ => Err("it is not LABEL=DIR".to_owned()),
     }
+}
+
+fn limit(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it is not NAME=VALUE")?;
+    Limits::default().set(name, value).map_err(|error| error.to_string())?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn parameter(text: &str) -> Result<(String, String), String> {

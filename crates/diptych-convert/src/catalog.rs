@@ -10,10 +10,10 @@
 
 mod files;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,15 +37,19 @@ use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::SourceTerms;
 use crate::work::damaged;
+pub(crate) use files::FILES;
+use files::read_files;
 pub(crate) use files::write_files;
 pub use files::{CatalogFile, Piece};
-use files::{FILES, read_files};
 
 /// The version of the catalog's shape.
 pub const CATALOG_VERSION: u32 = 1;
 
 /// The file that makes a folder a catalog.
 pub const HEAD: &str = "catalog.json";
+
+/// Bytes of a head: far more than the partitions and notices of any release take.
+const HEAD_BYTES: u64 = 32 << 20;
 
 /// Pairs that are in memory at one time while a catalog is written or read.
 const BATCH: usize = 512;
@@ -72,6 +76,9 @@ pub struct Head {
     pub probe: bool,
     /// How many pairs were enough: partitions beyond are not in it.
     pub limit: Option<u64>,
+    /// How much a release could ask of us, where that was not as it is by itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// The releases.
     pub sources: Vec<CatalogSource>,
     /// The partitions, in order.
@@ -161,7 +168,7 @@ impl Catalog {
     pub fn open(root: &Path) -> Result<Option<Self>, EngineError> {
         let path = root.join(HEAD);
         let name = path.display().to_string();
-        let bytes = match std::fs::read(&path) {
+        let bytes = match read_head(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(damaged(&name, error)),
@@ -182,7 +189,7 @@ impl Catalog {
     /// same name.
     pub(crate) fn is_at(root: &Path) -> bool {
         let says_so = || {
-            let head = std::fs::read(root.join(HEAD));
+            let head = read_head(&root.join(HEAD));
             head.is_ok_and(|head| {
                 // A list can be taken for a struct as well.
                 head.trim_ascii_start().starts_with(b"{")
@@ -298,6 +305,17 @@ impl Catalog {
     ) -> Result<(), EngineError> {
         copy_lines(&self.root.join(rejections_file(partition)), to)
     }
+}
+
+/// Reads a head. A release may have a file of the same name, of any length.
+fn read_head(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let mut bytes = Vec::new();
+    if file.take(HEAD_BYTES + 1).read_to_end(&mut bytes)? as u64 > HEAD_BYTES {
+        let what = format!("it has more than {HEAD_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
 }
 
 /// Pairs to read at one time: fewer where they are large.

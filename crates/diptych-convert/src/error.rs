@@ -6,6 +6,7 @@ use diptych_format::options::OptionError;
 use diptych_format::{FormatError, Rejection};
 use diptych_pixels::difference::ParameterError;
 use diptych_schema::arrow::{DecodeError, EncodeError};
+use diptych_storage::limits::LimitError;
 use diptych_storage::output::OutputError;
 use diptych_storage::text::runs;
 use diptych_storage::tree::TreeError;
@@ -39,6 +40,19 @@ pub enum EngineError {
     /// A parameter of the comparison of pictures is not what it may be.
     #[error("`--difference {0}`")]
     Difference(#[from] ParameterError),
+    /// A limit cannot be set.
+    #[error("`--max {0}`")]
+    Limit(#[from] LimitError),
+    /// A catalog was made under other limits than those that are asked for.
+    #[error("the catalog {path} was made with the limits {was}, and {is} is asked for")]
+    OtherLimits {
+        /// The catalog.
+        path: String,
+        /// Those that differed from the defaults when it was made.
+        was: String,
+        /// Those that do now.
+        is: String,
+    },
     /// Options were given for a format that takes no part.
     #[error("`-o {format}.{key}` is for a format that takes no part in this, or not so")]
     StrayOption {
@@ -124,6 +138,14 @@ pub enum EngineError {
         /// What is different.
         what: String,
     },
+    /// A release was written while it was read.
+    #[error("{label} changed while it was read: {what}")]
+    ChangedMeanwhile {
+        /// The source's label.
+        label: String,
+        /// What is different.
+        what: String,
+    },
     /// A label that no source has.
     #[error("no source is called {label}: there are {}", known.join(", "))]
     NoLabel {
@@ -137,6 +159,22 @@ pub enum EngineError {
     NotEmpty {
         /// The folder.
         path: String,
+    },
+    /// The output folder is to be overwritten and holds something that is not of this program.
+    #[error("the output folder {path} holds {name}, which its report does not list")]
+    NotOurs {
+        /// The folder.
+        path: String,
+        /// What is in it.
+        name: String,
+    },
+    /// A source would be written over.
+    #[error("the source {source_path} lies inside the output folder {path}")]
+    SourceInside {
+        /// The folder.
+        path: String,
+        /// The source.
+        source_path: String,
     },
     /// The output folder would be read as part of a source.
     #[error("the output folder {path} lies inside the source {inside}")]
@@ -160,6 +198,15 @@ pub enum EngineError {
         /// The output folder.
         path: String,
     },
+    /// The plan of an output was made anew while a process wrote units of an earlier one.
+    #[error("{path} was planned anew meanwhile: this process has another plan")]
+    OtherPlan {
+        /// The output folder.
+        path: String,
+    },
+    /// The observer said to stop.
+    #[error("stopped before the end")]
+    Stopped,
     /// There is no plan where one is needed.
     #[error("{path} holds no plan")]
     NoPlan {
@@ -276,6 +323,15 @@ impl EngineError {
         Self::Within { what: what.into(), source: Box::new(self) }
     }
 
+    /// Whether it only was told to stop.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        match self {
+            Self::Within { source, .. } => source.is_stop(),
+            error => matches!(error, Self::Stopped),
+        }
+    }
+
     /// Whether the user asked for something that cannot be asked for.
     #[must_use]
     pub fn is_usage(&self) -> bool {
@@ -287,6 +343,8 @@ impl EngineError {
                 | Self::StrayOption { .. }
                 | Self::Decided { .. }
                 | Self::LimitedCatalog { .. }
+                | Self::Limit(_)
+                | Self::OtherLimits { .. }
                 | Self::NoLabel { .. }
                 | Self::NoUnit { .. }
         )

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use diptych_format::{Edit, Notice, Place, Probe, Reader, Rejection, Tally};
+use diptych_format::{Edit, Notice, Notices, Place, Probe, Reader, Rejection, Tally};
 use diptych_schema::{EditPair, SCHEMA_VERSION};
 use diptych_storage::output::{LocalOutput, StagedFile, WriteTree};
+use diptych_storage::text::printable;
 use diptych_storage::tree::OddityKind;
 use diptych_storage::{Limits, ReadTree, RelPath};
 use rayon::prelude::*;
@@ -18,7 +19,7 @@ use crate::catalog::{
 };
 use crate::error::{DamagedBy, EngineError};
 use crate::input::{Input, OpenCatalog, all_probed};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, go_on};
 use crate::plan::id_digest;
 use crate::report::Books;
 use crate::source::OpenSource;
@@ -99,7 +100,7 @@ pub(crate) fn write_catalog(
     }
     job.observer.event(Event::Indexing { partitions: tasks.len() });
     let partitions = read_partitions(job, out, at, &tasks)?;
-    let notices = notices(&sources, &tasks, &partitions);
+    let notices = notices(&sources, &tasks, &partitions, job.limits.notices);
     notices.iter().for_each(|notice| job.observer.event(Event::Noticed(notice.clone())));
     let head = Head {
         catalog_version: CATALOG_VERSION,
@@ -107,10 +108,16 @@ pub(crate) fn write_catalog(
         generator: GENERATOR.to_owned(),
         probe: all_probed(job.inputs, job.probe),
         limit: job.enough,
+        limits: job.limits.changed(),
         sources: job.inputs.iter().flat_map(Input::sources).collect(),
         partitions,
         notices,
     };
+    for input in job.inputs {
+        if let Input::Release(open) = input {
+            open.check_whole(&job.limits)?;
+        }
+    }
     put_json(out, &format!("{at}/{HEAD}"), &head)
 }
 
@@ -233,23 +240,27 @@ pub(crate) fn read_edits(
     stop: &AtomicBool,
     take: &mut dyn FnMut(Edit) -> Result<(), EngineError>,
 ) -> Result<bool, EngineError> {
-    let within = |error: diptych_format::FormatError| {
+    let within = |error: EngineError| {
         let name = reader.partitions().get(partition).map_or("", String::as_str);
-        EngineError::from(error).within(format!("cannot index {}/{name}", open.terms.label))
+        error.within(format!("cannot index {}/{name}", open.terms.label))
     };
     let mut read = || -> Result<Option<u64>, EngineError> {
-        let mut edits = reader.read(partition).map_err(within)?;
+        let mut edits = reader.read(partition).map_err(|e| within(e.into()))?;
         let mut count = 0;
-        while let Some(edit) = edits.next().map_err(within)? {
+        while let Some(edit) = edits.next().map_err(|e| within(e.into()))? {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
+            go_on(job.observer)?;
             count += 1;
             take(edit)?;
         }
         Ok(Some(count))
     };
-    let read = read().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+    let read = read();
+    // What the system failed to read is no damage, whatever the reader has made of it.
+    let read = open.check_read().map_err(within).and(read);
+    let read = read.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
     if let Some(edits) = read {
         job.observer.event(Event::Indexed { edits });
     }
@@ -281,6 +292,7 @@ pub(crate) fn take_edits(
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
+            go_on(job.observer)?;
             let mut pair = pair.map_err(failed)?;
             open.check_addresses(&mut pair).map_err(failed)?;
             take(Edit::Pair(Box::new(pair)))?;
@@ -333,7 +345,12 @@ impl<'a> RejectionLines<'a> {
     }
 }
 
-fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition]) -> Vec<Notice> {
+fn notices(
+    sources: &[Source<'_>],
+    tasks: &[Task<'_>],
+    partitions: &[Partition],
+    limit: usize,
+) -> Vec<Notice> {
     let mut notices = Vec::new();
     for source in sources {
         match source {
@@ -346,7 +363,7 @@ fn notices(sources: &[Source<'_>], tasks: &[Task<'_>], partitions: &[Partition])
                     tally.edits.push(partition.books.total().read);
                     tally.pairs.push(partition.pairs);
                 }
-                notices.extend(release_notices(open, reader.as_ref(), &tally));
+                notices.extend(release_notices(open, reader.as_ref(), &tally, limit));
             }
         }
     }
@@ -358,17 +375,18 @@ pub(crate) fn release_notices(
     open: &OpenSource,
     reader: &dyn Reader,
     tally: &Tally,
+    limit: usize,
 ) -> Vec<Notice> {
-    let mut of_reader = reader.notices(tally);
-    of_reader.sort();
-    of_reader.dedup();
-    let mut notices = oddities(open);
-    notices.extend(of_reader);
+    let label = &open.terms.label;
+    let mut notices = oddities(open, limit).told(label);
+    let mut of_reader = Notices::new(limit);
+    of_reader.extend(reader.notices(tally));
+    notices.extend(of_reader.told(label));
     notices
 }
 
 /// What was seen while listing a release that is no file to be read.
-fn oddities(source: &OpenSource) -> Vec<Notice> {
+fn oddities(source: &OpenSource, limit: usize) -> Notices {
     let notice = |oddity: &diptych_storage::tree::Oddity| {
         let (kind, detail) = match oddity.kind {
             OddityKind::Unfinished => ("unfinished_download", "a download that was not ended"),
@@ -377,11 +395,16 @@ fn oddities(source: &OpenSource) -> Vec<Notice> {
             OddityKind::Loop => ("folder_loop", "a folder within itself, through a link"),
             OddityKind::UnreadableFolder => ("unreadable_folder", "a folder that cannot be read"),
             OddityKind::TooDeep => ("folder_too_deep", "a folder too far down; not looked into"),
+            OddityKind::OutsideLink => ("outside_link", "a link out of the release"),
             OddityKind::NotAFile => ("not_a_file", "a pipe, a socket or a device; not read"),
             _ => ("unreadable_name", "a name that no path here can have; not read"),
         };
         let at = Place { file: Some(oddity.name.clone()), ..source.place() };
-        Notice { kind: kind.to_owned(), at, detail: detail.to_owned() }
+        let to = oddity.to.as_ref().map(|to| format!(" to {}", printable(to.as_bytes())));
+        let detail = format!("{detail}{}", to.unwrap_or_default());
+        Notice { kind: kind.to_owned(), at, detail }
     };
-    source.tree.oddities().iter().map(notice).collect()
+    let mut notices = Notices::new(limit);
+    notices.extend(source.tree.oddities().iter().map(notice));
+    notices
 }

@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, CatalogFile, CatalogSource, HEAD};
 use crate::detect::detect;
 use crate::error::{DamagedBy, EngineError};
 use crate::observe::{Event, Observer};
-use crate::request::{Request, SourceTerms};
+use crate::request::{Request, SourceTerms, limits_told};
 use crate::source::{Labels, OpenSource, format_named, listing, open_folders, what_changed};
 use crate::work::damaged;
 
@@ -212,7 +212,10 @@ pub(crate) fn open_inputs(
         let (format, detection) = match &source.from {
             Some(name) => (format_named(formats, name, "read")?, None),
             None => {
-                let (format, detection) = detect(formats, tree.as_ref(), &path)?;
+                let detected = detect(formats, tree.as_ref(), &path);
+                // Who cannot look does not know.
+                tree.check_read()?;
+                let (format, detection) = detected?;
                 (format, Some(detection))
             }
         };
@@ -276,7 +279,8 @@ pub(crate) fn check_options(
     }
 }
 
-/// Refuses catalogs that do not hold the pairs that are asked for.
+/// Refuses catalogs that do not hold the pairs that are asked for, or hold what other limits let
+/// through.
 pub(crate) fn check_limits(request: &Request, inputs: &[Input]) -> Result<(), EngineError> {
     for input in inputs {
         let Input::Catalog(of) = input else { continue };
@@ -284,6 +288,12 @@ pub(crate) fn check_limits(request: &Request, inputs: &[Input]) -> Result<(), En
             && request.limit.is_none_or(|asked| asked > limit)
         {
             return Err(EngineError::LimitedCatalog { path: of.path.clone(), limit });
+        }
+        // What was read under other limits is not what would be read now.
+        let (was, is) = (&of.catalog.head().limits, request.limits.changed());
+        if *was != is {
+            let (was, is) = (limits_told(was), limits_told(&is));
+            return Err(EngineError::OtherLimits { path: of.path.clone(), was, is });
         }
     }
     Ok(())

@@ -185,6 +185,9 @@ pub struct ReportOptions {
     /// `--difference`: what is not as it is by itself.
     #[serde(default)]
     pub difference: BTreeMap<String, String>,
+    /// `--max`: what is not as it is by itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// Options of the format written.
     pub format: OptionValues,
 }
@@ -218,6 +221,9 @@ pub struct Report {
     /// What became of masks, by dataset and edit type.
     #[serde(default)]
     pub masks: MaskBooks,
+    /// The files and folders at the root of the output, sorted: what `--overwrite` may remove.
+    #[serde(default)]
+    pub entries: Vec<String>,
     /// What else is to be known of the releases.
     pub notices: Vec<Notice>,
 }
@@ -253,6 +259,7 @@ impl ReportOptions {
             mask_grid: terms.mask_grid,
             mask_from: terms.mask_from.clone(),
             difference: terms.difference.clone(),
+            limits: terms.limits.clone(),
             format: terms.options.clone(),
         }
     }

@@ -65,6 +65,9 @@ pub struct Request {
     pub shard_size: u64,
     /// Fails at the first rejection.
     pub strict: bool,
+    /// Whether what an earlier command of this program made or began in the output folder gives
+    /// way. What the same request began is gone on with all the same.
+    pub overwrite: bool,
     /// Threads.
     pub jobs: NonZeroUsize,
     /// Whether files are on the disk before they count.
@@ -99,6 +102,7 @@ impl Request {
             limit: None,
             shard_size: Self::SHARD_SIZE,
             strict: false,
+            overwrite: false,
             jobs: default_jobs(),
             durable: true,
             limits: Limits::DEFAULT,
@@ -161,6 +165,10 @@ pub struct Terms {
     /// How pictures are compared, where that is not as it is by itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub difference: BTreeMap<String, String>,
+    /// How much a release may ask of us, where that is not as it is by itself: it decides what is
+    /// rejected.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
 }
 
 /// Where a mask comes from, as its word.
@@ -215,6 +223,14 @@ impl Terms {
         Ok(options)
     }
 
+    /// How much a release may ask of us.
+    ///
+    /// # Errors
+    /// [`EngineError::Limit`] where a value is not what it was when the terms were written.
+    pub(crate) fn limits(&self) -> Result<Limits, EngineError> {
+        Ok(Limits::of_changed(&self.limits)?)
+    }
+
     /// What differs from `earlier`, for a message.
     #[must_use]
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
@@ -256,8 +272,18 @@ impl Terms {
         compare("--mask-from", from(earlier), from(self));
         let said = |terms: &Self| format!("{:?}", terms.difference);
         compare("--difference", said(earlier), said(self));
+        compare("--max", limits_told(&earlier.limits), limits_told(&self.limits));
         found
     }
+}
+
+/// Limits that are not as they are by themselves, for a message.
+pub(crate) fn limits_told(changed: &BTreeMap<String, u64>) -> String {
+    if changed.is_empty() {
+        return "none".to_owned();
+    }
+    let each = changed.iter().map(|(name, value)| format!("{name}={value}"));
+    each.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -279,6 +305,7 @@ mod tests {
             mask_grid_asked: false,
             mask_from: BTreeMap::new(),
             difference: BTreeMap::new(),
+            limits: BTreeMap::new(),
         };
         for grid in [MaskGrid::AsReleased, MaskGrid::Source] {
             let mut json = serde_json::to_value(terms(grid)).unwrap();

@@ -244,7 +244,6 @@ fn a_release_that_changed_since_it_was_indexed_is_refused() {
             roots,
             jobs: std::num::NonZeroUsize::MIN,
             durable: false,
-            limits: diptych_storage::Limits::DEFAULT,
         };
         engine.run(&request, &Silent).map_err(|error| {
             std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
@@ -277,7 +276,6 @@ fn a_label_nobody_has_is_refused() {
         roots: vec![("other".to_owned(), "x".into())],
         jobs: std::num::NonZeroUsize::MIN,
         durable: false,
-        limits: diptych_storage::Limits::DEFAULT,
     };
     let error = engine.run(&request, &Silent).unwrap_err();
     assert_eq!(error.to_string(), "no source is called other: there are toy");

@@ -6,9 +6,12 @@
 use std::io::{self, BufRead, BufReader};
 use std::sync::Arc;
 
-use diptych_storage::ReadAt;
 use diptych_storage::read::Cursor;
+use diptych_storage::{Limits, ReadAt};
 use serde_json::{Map, Value};
+
+/// Columns that a table may have: cells take more room than their bytes.
+const COLUMNS: usize = 4096;
 
 /// What comes next of a table.
 #[derive(Debug, PartialEq)]
@@ -27,12 +30,20 @@ pub(crate) struct CsvRows {
     /// Where the next row begins.
     offset: u64,
     limit: usize,
+    /// Rows that are given, at most.
+    most: u64,
+    /// Bytes in which a row has to end.
+    gap: u64,
+    ended: bool,
 }
 
 /// Cells of a row as they are read.
 #[derive(Default)]
 struct Cells {
+    /// Those that a row can have, and one more.
     done: Vec<Vec<u8>>,
+    /// How many there are in all.
+    count: usize,
     cell: Vec<u8>,
     bytes: usize,
     quotes: Quotes,
@@ -55,10 +66,11 @@ enum Quotes {
 }
 
 impl CsvRows {
-    /// The rows of a file, of which none may have more than `limit` bytes.
-    pub(crate) fn open(file: Arc<dyn ReadAt>, limit: usize) -> Self {
+    /// The rows of a file, under the limits on rows.
+    pub(crate) fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> Self {
         let text = BufReader::new(Cursor::new(file));
-        Self { text, columns: None, number: 0, offset: 0, limit }
+        let Limits { row_bytes: limit, rows: most, gap_bytes: gap, .. } = *limits;
+        Self { text, columns: None, number: 0, offset: 0, limit, most, gap, ended: false }
     }
 
     /// What comes next.
@@ -66,34 +78,58 @@ impl CsvRows {
     /// # Errors
     /// Those of reading.
     pub(crate) fn next(&mut self) -> io::Result<Option<CsvEvent>> {
+        if self.ended {
+            return Ok(None);
+        }
         loop {
             let offset = self.offset;
             let Some(cells) = self.cells()? else { return Ok(None) };
             let number = self.number;
+            let bad = |kind, cause| Ok(Some(CsvEvent::Bad { number, offset, kind, cause }));
+            if self.offset - offset > self.gap {
+                self.ended = true;
+                let cause =
+                    format!("no row ends within {} bytes: what follows was not read", self.gap);
+                return bad("truncated_metadata", cause);
+            }
+            let too_long = || {
+                let cause = format!("{} bytes, the limit is {}", cells.bytes, self.limit);
+                (cells.bytes > self.limit).then_some(cause)
+            };
             let Some(columns) = &self.columns else {
+                let too_many = || format!("{} columns, the limit is {COLUMNS}", cells.count);
+                let cause = too_long().or_else(|| (cells.count > COLUMNS).then(too_many));
+                if let Some(cause) = cause {
+                    self.ended = true;
+                    return bad("row_too_long", format!("the names of its columns: {cause}"));
+                }
                 // A mark of the order of bytes is no part of a name.
                 let names = cells.done.iter().map(|name| String::from_utf8_lossy(name));
                 let names = names.map(|name| name.trim_start_matches('\u{feff}').to_owned());
                 self.columns = Some(names.collect());
                 continue;
             };
-            if cells.done.len() == 1 && cells.bytes == 0 {
+            if cells.count == 1 && cells.bytes == 0 {
                 continue;
             }
-            self.number += 1;
-            let bad = |kind, cause| Ok(Some(CsvEvent::Bad { number, offset, kind, cause }));
-            if cells.bytes > self.limit {
-                let cause = format!("{} bytes, the limit is {}", cells.bytes, self.limit);
+            if number >= self.most {
+                self.ended = true;
+                let cause = format!("there are more than {number} rows: what follows was not read");
+                return bad("truncated_metadata", cause);
+            }
+            if let Some(cause) = too_long() {
+                self.number += 1;
                 return bad("row_too_long", cause);
             }
+            self.number += 1;
             if cells.quotes == Quotes::Open {
                 return bad("truncated_metadata", "the file ends within quotes".to_owned());
             }
             if cells.is_torn {
                 return bad("invalid_row", "text behind the quotes of a cell".to_owned());
             }
-            if cells.done.len() != columns.len() {
-                let cause = format!("{} cells, {} columns", cells.done.len(), columns.len());
+            if cells.count != columns.len() {
+                let cause = format!("{} cells, {} columns", cells.count, columns.len());
                 return bad("invalid_row", cause);
             }
             let mut fields = Map::new();
@@ -112,11 +148,13 @@ impl CsvRows {
     /// The cells of the next row; `None` behind the last.
     fn cells(&mut self) -> io::Result<Option<Cells>> {
         let mut cells = Cells::default();
+        let most = self.columns.as_ref().map_or(COLUMNS, Vec::len) + 1;
+        let begin = self.offset;
         let mut any = false;
         loop {
             let buffer = self.text.fill_buf()?;
             if buffer.is_empty() {
-                cells.end_cell();
+                cells.end_cell(most);
                 return Ok(any.then_some(cells));
             }
             any = true;
@@ -124,14 +162,14 @@ impl CsvRows {
             let mut ended = false;
             for byte in buffer {
                 taken += 1;
-                ended = cells.take(*byte, self.limit);
+                ended = cells.take(*byte, self.limit, most);
                 if ended {
                     break;
                 }
             }
             self.text.consume(taken);
             self.offset += taken as u64;
-            if ended {
+            if ended || self.offset - begin > self.gap {
                 return Ok(Some(cells));
             }
         }
@@ -139,23 +177,27 @@ impl CsvRows {
 }
 
 impl Cells {
-    fn end_cell(&mut self) {
-        self.done.push(std::mem::take(&mut self.cell));
+    fn end_cell(&mut self, most: usize) {
+        self.count += 1;
+        let cell = std::mem::take(&mut self.cell);
+        if self.done.len() < most {
+            self.done.push(cell);
+        }
         if self.quotes != Quotes::Open {
             self.quotes = Quotes::Start;
         }
     }
 
     /// Takes a byte, and says whether it ends the row.
-    fn take(&mut self, byte: u8, limit: usize) -> bool {
+    fn take(&mut self, byte: u8, limit: usize, most: usize) -> bool {
         let in_quotes = self.quotes == Quotes::Open;
         match byte {
             b'\n' if !in_quotes => {
-                self.end_cell();
+                self.end_cell(most);
                 return true;
             }
             b'\r' if !in_quotes => return false,
-            b',' if !in_quotes => self.end_cell(),
+            b',' if !in_quotes => self.end_cell(most),
             b'"' if self.quotes == Quotes::Start => self.quotes = Quotes::Open,
             b'"' if in_quotes => self.quotes = Quotes::Closed,
             byte => {
@@ -170,7 +212,6 @@ impl Cells {
                 }
             }
         }
-        // Cells without bytes take room, too.
         self.bytes += usize::from(byte != b'"');
         if self.bytes > limit {
             self.done.clear();
@@ -187,7 +228,8 @@ mod tests {
     use super::*;
 
     fn rows(text: &str) -> Vec<CsvEvent> {
-        let mut rows = CsvRows::open(Arc::new(text.as_bytes().to_vec()), 100);
+        let limits = Limits { row_bytes: 100, rows: 3, ..Limits::DEFAULT };
+        let mut rows = CsvRows::open(Arc::new(text.as_bytes().to_vec()), &limits);
         std::iter::from_fn(|| rows.next().unwrap()).collect()
     }
 
@@ -226,5 +268,30 @@ mod tests {
         assert_eq!(bad(&long), ("row_too_long", "101 bytes, the limit is 100".to_owned()));
         assert_eq!(rows(&long).len(), 2);
         assert_eq!(bad(&format!("a\n{}\n", ",".repeat(1000))).0, "row_too_long");
+    }
+
+    #[test]
+    fn rows_and_names_of_columns_are_bounded() {
+        assert_eq!(rows("a\n1\n2\n3\n").len(), 3);
+        let more = rows("a\n1\n2\n3\n4\n5\n");
+        let cause = "there are more than 3 rows: what follows was not read".to_owned();
+        let kind = "truncated_metadata";
+        assert_eq!(more[3..], [CsvEvent::Bad { number: 3, offset: 8, kind, cause }]);
+        let told = |names: &str| rows(&format!("{names}\n1\n"));
+        let cause = "the names of its columns: 101 bytes, the limit is 100".to_owned();
+        let kind = "row_too_long";
+        let bad = CsvEvent::Bad { number: 0, offset: 0, kind, cause };
+        assert_eq!(told(&"x".repeat(101)), [bad]);
+        assert_eq!(told(&"x".repeat(100)).len(), 1);
+        // Cells take more room than their bytes.
+        let limits = Limits { row_bytes: 1 << 20, ..Limits::DEFAULT };
+        let first = |columns: usize| {
+            let text = format!("{}\n{}\n", ",".repeat(columns - 1), ",".repeat(1 << 19));
+            CsvRows::open(Arc::new(text.into_bytes()), &limits).next().unwrap().unwrap()
+        };
+        let CsvEvent::Bad { cause, .. } = first(COLUMNS) else { unreachable!() };
+        assert_eq!(cause, "524289 cells, 4096 columns");
+        let CsvEvent::Bad { cause, .. } = first(COLUMNS + 1) else { unreachable!() };
+        assert_eq!(cause, "the names of its columns: 4097 columns, the limit is 4096");
     }
 }

@@ -53,7 +53,7 @@ impl Look {
 
     fn table(&mut self, tree: &dyn ReadTree, table: &TableFile) {
         let file = tree.open(&table.path);
-        let rows = file.and_then(|file| TableRows::open(table.form, file, &Limits::DEFAULT));
+        let rows = file.and_then(|file| TableRows::open(table.form, file, &Limits::LOOK));
         let Ok(mut rows) = rows else { return };
         for _ in 0..ROWS {
             let Ok(Some(event)) = rows.next() else { return };

@@ -173,14 +173,16 @@ impl RowReader<'_> {
         at: &Place,
         text: &str,
     ) -> Result<Vec<Edit>, FormatError> {
+        // A number may be more than any reader can hold, and still be JSON.
+        let is_json = serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
+        let native = is_json.then(|| format!("{{\"row\":{text}}}"));
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) => {
-                let lost = self.unknown(number);
+                let lost = Lost { native, ..self.unknown(number) };
                 return Ok(vec![self.loss("invalid_json", error.to_string(), at, lost)]);
             }
         };
-        let native = Some(format!("{{\"row\":{text}}}"));
         let Value::Object(fields) = value else {
             let cause = "a JSON value that is no object".to_owned();
             let lost = Lost { native, ..self.unknown(number) };

@@ -74,8 +74,8 @@ impl TableRows {
                 Err(lost("empty_table", "the file is empty: its rows are lost".to_owned()))
             }
             Form::Lines => Ok(Source::Lines(Box::new(Rows::open(file, &limits)?))),
-            Form::Csv => Ok(Source::Csv(Box::new(CsvRows::open(file, limit)))),
-            Form::Columns => Table::open(file, limit)
+            Form::Csv => Ok(Source::Csv(Box::new(CsvRows::open(file, &limits)))),
+            Form::Columns => Table::open(file, &limits)
                 .map(|table| Source::Columns(Box::new(table)))
                 .map_err(|why| lost("damaged_parquet", why)),
         };

@@ -18,7 +18,7 @@ use diptych_storage::tar::{DefectKind, Entry, Member, MemberKind, TarIndex};
 use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadAt, ReadTree, RelPath};
 
-use crate::{FormatError, Notice, Place, Probe, ReaderInput, SourceFile};
+use crate::{FormatError, Notice, Notices, Place, Probe, ReaderInput, SourceFile};
 
 /// What a picture's first bytes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,18 @@ impl From<PictureFault> for NotFound {
     }
 }
 
+/// What a member is that is no file, which cannot be used: a fragment. `None` for a file.
+#[must_use]
+pub fn no_file(kind: MemberKind) -> Option<&'static str> {
+    match kind {
+        MemberKind::File => None,
+        MemberKind::Link => Some("a link, which is never followed"),
+        MemberKind::Sparse => Some("a sparse file"),
+        MemberKind::Directory => Some("a folder"),
+        MemberKind::Other => Some("no regular file"),
+    }
+}
+
 /// What lies in a file as if it were a member.
 fn entry(name: &str, offset: u64, length: u64, note: Note) -> Entry<'_, Note> {
     let (name, kind) = (name.as_bytes(), MemberKind::File);
@@ -93,9 +105,8 @@ pub struct Archives {
 }
 
 /// What is known of the archives that were looked into.
-#[derive(Default)]
 struct Seen {
-    notices: BTreeSet<Notice>,
+    notices: Notices,
     /// Regular files in an archive, by its number.
     members: BTreeMap<u32, u64>,
 }
@@ -126,7 +137,10 @@ impl Archives {
             probe: input.probe,
             files,
             indexes: Recent::new(input.limits.index_bytes),
-            seen: Mutex::default(),
+            seen: Mutex::new(Seen {
+                notices: Notices::new(input.limits.notices),
+                members: BTreeMap::new(),
+            }),
         }
     }
 
@@ -167,7 +181,7 @@ impl Archives {
     /// What was noticed of the archives looked into, sorted.
     #[must_use]
     pub fn notices(&self) -> BTreeSet<Notice> {
-        self.seen().notices.clone()
+        self.seen().notices.iter().cloned().collect()
     }
 
     /// How many regular files are in each archive that was looked into, by its number.
@@ -276,6 +290,18 @@ impl Archives {
             let more = format!("{} more defects are not listed", index.dropped_defects());
             found.push(notice("damaged_archive", None, more));
         }
+        // Folders are no loss: files say where they are themselves.
+        let unusable = |entry: &Entry<'_, Note>| match entry.kind {
+            MemberKind::File | MemberKind::Directory => false,
+            MemberKind::Link | MemberKind::Sparse | MemberKind::Other => true,
+        };
+        let mut unusable = index.iter().filter(unusable);
+        if let Some(first) = unusable.next() {
+            let (count, what) = (1 + unusable.count(), no_file(first.kind).unwrap_or_default());
+            let name = printable(first.name);
+            let detail = format!("{count} members that are no files, {name} for one: {what}");
+            found.push(notice("unusable_members", Some(first.header_offset), detail));
+        }
         let regular = index.iter().filter(|entry| entry.kind == MemberKind::File).count() as u64;
         let mut seen = self.seen();
         seen.notices.extend(found);
@@ -302,12 +328,8 @@ impl Archives {
                 offset: Some(offset),
             })
         };
-        match entry.kind {
-            MemberKind::File => {}
-            MemberKind::Link => return fault("unusable_member", "a link, which is never followed"),
-            MemberKind::Sparse => return fault("unusable_member", "a sparse file"),
-            MemberKind::Directory => return fault("unusable_member", "a folder"),
-            _ => return fault("unusable_member", "no regular file"),
+        if let Some(what) = no_file(entry.kind) {
+            return fault("unusable_member", what);
         }
         if entry.length == 0 {
             return fault("empty_picture", "0 bytes");

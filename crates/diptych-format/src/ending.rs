@@ -62,6 +62,23 @@ impl EndOfRows {
                 *offset,
                 "nothing between two commas of the list: what follows was not read",
             ),
+            Ending::TooMuch { offset, limit, unfinished_row } => lost(
+                *unfinished_row,
+                *offset,
+                &format!(
+                    "the compressed text becomes more than {limit} bytes: what follows was not read"
+                ),
+            ),
+            Ending::NoRow { offset, limit, unfinished_row } => lost(
+                *unfinished_row,
+                *offset,
+                &format!("no row ends within {limit} bytes: what follows was not read"),
+            ),
+            Ending::TooManyRows { offset, limit } => lost(
+                Some(*limit),
+                *offset,
+                &format!("there are more than {limit} rows: what follows was not read"),
+            ),
             other => lost(None, 0, &other.to_string()),
         }
     }

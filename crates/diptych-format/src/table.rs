@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Fields, Schema};
-use diptych_storage::ReadAt;
 use diptych_storage::parquet::bounds::check_pages;
 use diptych_storage::parquet::footer::check_footer;
 use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
 use diptych_storage::text::printable;
+use diptych_storage::{Limits, ReadAt};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -48,7 +48,7 @@ pub enum TableEvent {
 pub struct Table {
     input: ParquetInput,
     metadata: ArrowReaderMetadata,
-    row_bytes: usize,
+    limits: Limits,
     /// The columns that are read.
     columns: ProjectionMask,
     /// What columns are called in rows, where that is not their name.
@@ -60,15 +60,17 @@ pub struct Table {
     number: u64,
     /// Of the first row behind the group that is read.
     group_end: u64,
+    /// Whether nothing more is read.
+    given_up: bool,
 }
 
 impl Table {
     /// Opens a file. All columns are read that have a form in JSON ([`json::is_known`]). A row whose
-    /// JSON has more than `row_bytes` may end anywhere behind them.
+    /// JSON has more than [`Limits::row_bytes`] may end anywhere behind them.
     ///
     /// # Errors
     /// Why it is no file of rows: a fragment.
-    pub fn open(file: Arc<dyn ReadAt>, row_bytes: usize) -> Result<Self, String> {
+    pub fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> Result<Self, String> {
         check_footer(file.as_ref())?;
         let input = ParquetInput(file);
         // What a writer noted of its own types in memory is not needed.
@@ -87,7 +89,7 @@ impl Table {
         let columns = ProjectionMask::roots(schema, known);
         Ok(Self {
             input,
-            row_bytes,
+            limits: *limits,
             columns,
             names: BTreeMap::new(),
             metadata,
@@ -96,6 +98,7 @@ impl Table {
             batch: None,
             number: 0,
             group_end: 0,
+            given_up: false,
         })
     }
 
@@ -153,13 +156,16 @@ impl Table {
         loop {
             if let Some((batch, row)) = &mut self.batch {
                 if *row < batch.num_rows() {
+                    if self.number >= self.limits.rows {
+                        return Some(self.lose_all());
+                    }
                     let schema = batch.schema();
                     let fields = schema.fields().iter().map(|field| field.name().as_str());
                     let names =
                         fields.map(|name| self.names.get(name).map_or(name, String::as_str));
                     let columns = batch.columns().iter().map(AsRef::as_ref);
                     let mut json = String::new();
-                    json::object(names.zip(columns), *row, self.row_bytes, &mut json);
+                    json::object(names.zip(columns), *row, self.limits.row_bytes, &mut json);
                     *row += 1;
                     let number = self.number;
                     self.number += 1;
@@ -188,6 +194,15 @@ impl Table {
         }
     }
 
+    /// Gives everything up that follows.
+    fn lose_all(&mut self) -> TableEvent {
+        let behind = self.metadata().row_groups().iter().skip(self.group);
+        let behind = behind.map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
+        self.group_end = behind.fold(self.group_end, u64::saturating_add);
+        self.given_up = true;
+        self.lose(format!("there are more than {} rows", self.limits.rows))
+    }
+
     /// Gives the rest of a group up; the next one is read by itself.
     fn lose(&mut self, cause: String) -> TableEvent {
         (self.batches, self.batch) = (None, None);
@@ -197,6 +212,9 @@ impl Table {
     }
 
     fn next_group(&mut self) -> Option<Result<ParquetRecordBatchReader, String>> {
+        if self.given_up {
+            return None;
+        }
         let group = self.metadata().row_groups().get(self.group)?;
         let rows = u64::try_from(group.num_rows()).unwrap_or(0);
         self.group_end = self.number.saturating_add(rows);
@@ -209,7 +227,7 @@ impl Table {
         let group = self.metadata().row_groups().get(number).ok_or("there is no such row group")?;
         for (leaf, chunk) in group.columns().iter().enumerate() {
             if self.columns.leaf_included(leaf) {
-                let checked = check_pages(&self.input, self.metadata(), number, leaf);
+                let checked = check_pages(&self.input, self.metadata(), number, leaf, &self.limits);
                 let name = || printable(chunk.column_path().string().as_bytes());
                 checked.map_err(|why| format!("{}: {why}", name()))?;
                 let size = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);

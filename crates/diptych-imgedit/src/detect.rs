@@ -42,7 +42,7 @@ pub(crate) fn detect(tree: &dyn ReadTree) -> Detection {
     let mut near = Vec::new();
     for path in rows_files(tree).into_iter().take(FILES) {
         let file = tree.open(path).map_err(|error| error.to_string());
-        let table = file.and_then(|file| Table::open(file, Limits::DEFAULT.row_bytes));
+        let table = file.and_then(|file| Table::open(file, &Limits::LOOK));
         match table {
             Ok(table) if Kind::of(table.fields()).is_some() => {
                 let columns = printable(table.columns().join(", ").as_bytes());

@@ -134,7 +134,7 @@ impl ImgEditReader {
     fn open_table(&self, path: &RelPath) -> Result<Result<Table, String>, FormatError> {
         let file = self.tree.open(path);
         let file = file.map_err(|source| self.read_error(path.as_str(), source))?;
-        Ok(Table::open(file, self.limits.row_bytes))
+        Ok(Table::open(file, &self.limits))
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn detect(tree: &dyn ReadTree) -> Detection {
         }
     }
     for path in metadata_candidates(tree).into_iter().take(FILES) {
-        let rows = tree.open(path).and_then(|file| Rows::open(file, &Limits::DEFAULT));
+        let rows = tree.open(path).and_then(|file| Rows::open(file, &Limits::LOOK));
         let Ok(mut rows) = rows else { continue };
         let Ok(Some(RowEvent::Row(row))) = rows.next_row() else { continue };
         match crate::wire::parse(row.bytes) {

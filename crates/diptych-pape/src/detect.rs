@@ -69,7 +69,7 @@ fn card_that_says_so(tree: &dyn ReadTree) -> Option<&RelPath> {
 
 /// Whether one of the first rows of a manifest is one of such a release.
 fn has_row(tree: &dyn ReadTree, manifest: &RelPath) -> bool {
-    let rows = tree.open(manifest).and_then(|file| Rows::open(file, &Limits::DEFAULT));
+    let rows = tree.open(manifest).and_then(|file| Rows::open(file, &Limits::LOOK));
     let Ok(mut rows) = rows else { return false };
     for _ in 0..ROWS {
         match rows.next_row() {

@@ -31,9 +31,9 @@ impl Look {
         let mut look = Self::default();
         for path in rows_paths(tree).take(FILES) {
             let file = tree.open(path).map_err(|error| error.to_string());
-            let table = file.and_then(|file| Table::open(file, Limits::DEFAULT.row_bytes));
+            let table = file.and_then(|file| Table::open(file, &Limits::LOOK));
             let columns = match table {
-                Ok(table) => Columns::of(&table, &Limits::DEFAULT, &|_| false),
+                Ok(table) => Columns::of(&table, &Limits::LOOK, &|_| false),
                 Err(why) => {
                     look.others.push(format!("{path}, which cannot be read: {why}"));
                     continue;

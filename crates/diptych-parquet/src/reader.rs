@@ -187,8 +187,8 @@ impl Reader for FileReader {
             return only(Some(self.lost(path, "missing_shard", cause, None)));
         };
         let input = self.archives.open(number)?;
-        let row_bytes = longest_row(&self.limits);
-        let table = match Table::open(Arc::clone(&input), row_bytes) {
+        let limits = Limits { row_bytes: longest_row(&self.limits), ..self.limits };
+        let table = match Table::open(Arc::clone(&input), &limits) {
             Ok(table) => table,
             Err(cause) => return only(Some(self.lost(path, "damaged_parquet", cause, None))),
         };

@@ -53,7 +53,7 @@ impl ParquetWriter {
         let names = Names::of(options, &columns)?;
         let layout = Layout::new(&names)?;
         let given = options.get(ROW_GROUP);
-        let row_group = parse_size(given).map_err(FormatError::Option)?;
+        let row_group = parse_size(given).map_err(OptionError::from)?;
         if row_group == 0 {
             return Err(FormatError::Option(OptionError::Value {
                 format: NAME,

@@ -10,6 +10,7 @@
 //! - [`text`]: untrusted bytes in messages.
 //! - [`output`]: staged files, published whole or not at all.
 //! - [`limits`]: how much a release may ask of us.
+//! - [`size`]: numbers of bytes as people write them.
 //!
 //! No format is known here.
 
@@ -20,6 +21,7 @@ pub mod path;
 pub mod read;
 pub mod recent;
 pub mod rows;
+pub mod size;
 pub mod tar;
 pub mod text;
 pub mod tree;

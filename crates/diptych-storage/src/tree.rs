@@ -1,16 +1,20 @@
 //! A release as a tree of files.
 
-use std::collections::{BTreeMap, HashSet};
+mod listing;
+mod watch;
+
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use crate::limits::Limits;
 use crate::path::RelPath;
 use crate::read::{LocalFile, ReadAt};
 use crate::text::visible;
+use listing::{Listing, changed, is_folder, read_error};
+use watch::Failures;
 
 /// A file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,13 +27,31 @@ pub struct TreeEntry {
     pub modified: u64,
 }
 
-/// What was seen while listing that is no file to be read.
+impl TreeEntry {
+    /// What is different about the same file by now: a fragment; `None` where nothing is. A copy
+    /// has times of its own.
+    #[must_use]
+    pub fn what_changed(&self, now: &Self, with_times: bool) -> Option<String> {
+        let (path, was, is) = (&self.path, self.length, now.length);
+        if was != is {
+            Some(format!("{path} had {was} bytes and has {is}"))
+        } else if with_times && self.modified != now.modified {
+            Some(format!("{path} was written since"))
+        } else {
+            None
+        }
+    }
+}
+
+/// What was seen while listing that is no file to be read, or lies elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Oddity {
     /// Name, from the root of the tree where it lies below it.
     pub name: String,
     /// What is odd about it.
     pub kind: OddityKind,
+    /// Where it leads, as it says itself: of [`OddityKind::OutsideLink`].
+    pub to: Option<String>,
 }
 
 /// Kinds of [`Oddity`].
@@ -52,6 +74,8 @@ pub enum OddityKind {
     TooDeep,
     /// A pipe, a socket or a device.
     NotAFile,
+    /// A link to something outside the release, which is followed.
+    OutsideLink,
 }
 
 /// A release: files that can be listed and read at positions.
@@ -59,7 +83,8 @@ pub trait ReadTree: Send + Sync {
     /// Every file, sorted by path (as bytes). Hidden files and folders are left out.
     fn list(&self) -> &[TreeEntry];
 
-    /// What was seen while listing that is no file to be read, sorted.
+    /// What was seen while listing that is no file to be read, or lies elsewhere; sorted, of each
+    /// kind at most one more than [`Limits::notices`].
     fn oddities(&self) -> &[Oddity];
 
     /// Opens a file.
@@ -80,10 +105,10 @@ pub trait ReadTree: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// A folder cannot be read.
-    #[error("cannot read the folder {path}")]
+    /// A folder, or a file in it, cannot be read or looked at.
+    #[error("cannot read {path}")]
     Read {
-        /// The folder.
+        /// The folder or file.
         path: String,
         /// What the system said.
         #[source]
@@ -119,14 +144,15 @@ pub enum TreeError {
 ///
 /// Symbolic links are followed, since a download cache of the Hub is a tree of links
 /// (`snapshots/REVISION/...`) into `blobs/`. A folder is listed once, however many links lead to
-/// it: under its own name where it lies in the tree, else under the first of the links. The
-/// cache's own folder is taken too: the revision is
-/// then the one that `refs/main` names, or the only one.
+/// it: under its own name where it lies in the tree, else under the first of the links. What leads
+/// out of the release, and not into the cache that it lies in, is followed and told of. The cache's
+/// own folder is taken too: the revision is then the one that `refs/main` names, or the only one.
 #[derive(Debug)]
 pub struct LocalTree {
     root: PathBuf,
     entries: Vec<TreeEntry>,
     oddities: Vec<Oddity>,
+    failures: Failures,
 }
 
 impl LocalTree {
@@ -141,13 +167,37 @@ impl LocalTree {
             return Err(TreeError::NotAFolder { path: shown(folder) });
         }
         let root = snapshot_of_cache(folder)?.unwrap_or_else(|| folder.to_path_buf());
-        let mut listing = Listing::new(limits);
-        listing.unfinished_blobs(&root);
-        listing.all(&root)?;
-        let Listing { mut entries, mut oddities, .. } = listing;
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        oddities.sort();
-        Ok(Self { root, entries, oddities })
+        let (entries, oddities) = Listing::new(limits, &root).all(&root)?;
+        Ok(Self { root, entries, oddities, failures: Failures::default() })
+    }
+
+    /// Whether the system has opened and read all that was asked of it. What a reader cannot read
+    /// it may take for damage, which it is only where this is so.
+    ///
+    /// # Errors
+    /// [`TreeError::Read`] with the first file that failed, whoever read it.
+    pub fn check_read(&self) -> Result<(), TreeError> {
+        match self.failures.first() {
+            Some((path, error)) => Err(read_error(&path.under(&self.root), error)),
+            None => Ok(()),
+        }
+    }
+
+    /// What is different from this listing by now: a fragment; `None` where nothing is.
+    ///
+    /// # Errors
+    /// [`TreeError`] where the folder cannot be listed any more.
+    pub fn what_changed(&self, limits: &Limits) -> Result<Option<String>, TreeError> {
+        let now = Self::open(&self.root, limits)?;
+        let gone = self.entries.iter().find_map(|was| match now.entry(was.path.as_str()) {
+            None => Some(format!("{} is not there any more", was.path)),
+            Some(is) => was.what_changed(is, true),
+        });
+        let new = || {
+            let new = now.entries.iter().find(|is| self.entry(is.path.as_str()).is_none());
+            new.map(|is| format!("{} was not there", is.path))
+        };
+        Ok(gone.or_else(new))
     }
 
     /// The folder that paths start from.
@@ -167,8 +217,17 @@ impl ReadTree for LocalTree {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<Arc<dyn ReadAt>> {
-        let (file, _) = open_regular(&path.under(&self.root))?;
-        Ok(Arc::new(LocalFile::new(file)?))
+        let opened = open_regular(&path.under(&self.root));
+        match opened.and_then(|(file, _)| LocalFile::new(file)) {
+            Ok(file) => Ok(self.failures.watched(path, file)),
+            Err(error) => {
+                // Whether another file is there is asked for in this way too.
+                if self.entry(path.as_str()).is_some() {
+                    self.failures.note(path, &error);
+                }
+                Err(error)
+            }
+        }
     }
 }
 
@@ -187,6 +246,15 @@ pub fn open_listed(root: &Path, path: &RelPath) -> io::Result<(Arc<dyn ReadAt>, 
     Ok((Arc::new(LocalFile::new(file)?), entry))
 }
 
+/// Says what a file below `root` that was listed before is now.
+///
+/// # Errors
+/// Those of the system.
+pub fn look_at_listed(root: &Path, path: &RelPath) -> io::Result<TreeEntry> {
+    let meta = fs::metadata(path.under(root))?;
+    Ok(TreeEntry { path: path.clone(), length: meta.len(), modified: changed(&meta) })
+}
+
 /// Opens a file that is one. What was listed as a file may have become something else since, and
 /// a pipe would be waited for without end.
 fn open_regular(path: &Path) -> io::Result<(fs::File, fs::Metadata)> {
@@ -199,13 +267,23 @@ fn open_regular(path: &Path) -> io::Result<(fs::File, fs::Metadata)> {
     if meta.is_file() { Ok((file, meta)) } else { Err(not_a_file()) }
 }
 
+/// What a reference of a cache says: one name.
+fn reference(path: &Path) -> Option<String> {
+    /// No name of a folder has more bytes.
+    const LONGEST: u64 = 256;
+    let (file, _) = open_regular(path).ok()?;
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
 /// The snapshot meant by `folder`, where it is the cache folder of a repository.
 fn snapshot_of_cache(folder: &Path) -> Result<Option<PathBuf>, TreeError> {
     let snapshots = folder.join("snapshots");
-    if !snapshots.is_dir() || !folder.join("blobs").is_dir() {
+    if !is_folder(&snapshots)? || !is_folder(&folder.join("blobs"))? {
         return Ok(None);
     }
-    if let Ok(named) = fs::read_to_string(folder.join("refs").join("main")) {
+    if let Some(named) = reference(&folder.join("refs").join("main")) {
         // The reference is text of the cache: it may only name a folder in `snapshots`.
         let revision = RelPath::new(named.trim()).ok().filter(|r| r.parent().is_none());
         if let Some(path) = revision.map(|r| r.under(&snapshots)).filter(|p| p.is_dir()) {
@@ -226,172 +304,6 @@ fn snapshot_of_cache(folder: &Path) -> Result<Option<PathBuf>, TreeError> {
         [only] => Ok(Some(snapshots.join(only))),
         _ => Err(TreeError::Revisions { path: shown(folder), revisions }),
     }
-}
-
-struct Listing<'a> {
-    limits: &'a Limits,
-    entries: Vec<TreeEntry>,
-    oddities: Vec<Oddity>,
-    /// The folders that were listed.
-    listed: HashSet<FolderId>,
-    /// Links to folders that are still to be followed, by name, each with the folders above it.
-    /// They come after all folders that are none, so that what is listed depends on no order.
-    links: BTreeMap<String, (PathBuf, Vec<FolderId>)>,
-}
-
-/// What tells one folder from all others, whatever links lead to it.
-type FolderId = (u64, u64);
-
-#[cfg(unix)]
-fn folder_id(folder: &Path) -> io::Result<FolderId> {
-    use std::os::unix::fs::MetadataExt;
-    let meta = fs::metadata(folder)?;
-    Ok((meta.dev(), meta.ino()))
-}
-
-#[cfg(not(unix))]
-fn folder_id(folder: &Path) -> io::Result<FolderId> {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    fs::canonicalize(folder)?.hash(&mut hasher);
-    Ok((0, hasher.finish()))
-}
-
-const UNFINISHED: &str = ".incomplete";
-
-impl<'a> Listing<'a> {
-    fn new(limits: &'a Limits) -> Self {
-        let (entries, oddities) = (Vec::new(), Vec::new());
-        Self { limits, entries, oddities, listed: HashSet::new(), links: BTreeMap::new() }
-    }
-
-    /// Lists everything below `root`: what lies there, then what links lead to.
-    fn all(&mut self, root: &Path) -> Result<(), TreeError> {
-        self.folder(root, "", &mut Vec::new())?;
-        while let Some((name, (path, mut above))) = self.links.pop_first() {
-            self.folder(&path, &format!("{name}/"), &mut above)?;
-        }
-        Ok(())
-    }
-
-    fn odd(&mut self, name: String, kind: OddityKind) {
-        self.oddities.push(Oddity { name, kind });
-    }
-
-    /// A snapshot's unfinished downloads lie in the cache's `blobs`, beside `snapshots`.
-    fn unfinished_blobs(&mut self, root: &Path) {
-        let beside = |root: &Path| {
-            let snapshots = root.parent()?;
-            (snapshots.file_name()? == "snapshots").then(|| snapshots.with_file_name("blobs"))
-        };
-        self.unfinished_in(&beside(root).unwrap_or_default(), "blobs");
-        // A download into a plain folder keeps its own below a hidden one.
-        let local = root.join(".cache").join("huggingface").join("download");
-        self.unfinished_in(&local, ".cache/huggingface/download");
-    }
-
-    fn unfinished_in(&mut self, folder: &Path, name: &str) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let file = entry.file_name().to_string_lossy().into_owned();
-            let name = format!("{name}/{file}");
-            if file.ends_with(UNFINISHED) {
-                self.odd(name, OddityKind::Unfinished);
-            } else if name.len() < 1024 && entry.file_type().is_ok_and(|t| t.is_dir()) {
-                self.unfinished_in(&entry.path(), &name);
-            }
-        }
-    }
-
-    fn folder(
-        &mut self,
-        folder: &Path,
-        prefix: &str,
-        above: &mut Vec<FolderId>,
-    ) -> Result<(), TreeError> {
-        let name = || prefix.trim_end_matches('/').to_owned();
-        let listed = folder_id(folder).and_then(|id| Ok((id, fs::read_dir(folder)?)));
-        let (id, entries) = match listed {
-            Ok(listed) => listed,
-            // The release itself has to be readable; a folder in it need not be of it.
-            Err(source) if above.is_empty() => {
-                return Err(TreeError::Read { path: shown(folder), source });
-            }
-            Err(_) => {
-                self.odd(name(), OddityKind::UnreadableFolder);
-                return Ok(());
-            }
-        };
-        if above.contains(&id) {
-            self.odd(name(), OddityKind::Loop);
-            return Ok(());
-        }
-        if self.listed.contains(&id) {
-            self.odd(name(), OddityKind::Repeated);
-            return Ok(());
-        }
-        if above.len() > self.limits.folder_depth {
-            self.odd(name(), OddityKind::TooDeep);
-            return Ok(());
-        }
-        self.listed.insert(id);
-        above.push(id);
-        for entry in entries {
-            match entry {
-                Ok(entry) => self.entry(&entry, prefix, above)?,
-                Err(source) if above.len() == 1 => {
-                    return Err(TreeError::Read { path: shown(folder), source });
-                }
-                Err(_) => self.odd(name(), OddityKind::UnreadableFolder),
-            }
-        }
-        above.pop();
-        Ok(())
-    }
-
-    fn entry(
-        &mut self,
-        entry: &fs::DirEntry,
-        prefix: &str,
-        above: &mut Vec<FolderId>,
-    ) -> Result<(), TreeError> {
-        let name = entry.file_name();
-        let full = format!("{prefix}{}", name.to_string_lossy());
-        let path = match name.to_str().and_then(|_| RelPath::new(&full).ok()) {
-            Some(path) if !path.file_name().starts_with('.') => path,
-            Some(_) => return Ok(()),
-            None => {
-                self.odd(full, OddityKind::UnreadableName);
-                return Ok(());
-            }
-        };
-        let Ok(meta) = fs::metadata(entry.path()) else {
-            self.odd(full, OddityKind::BrokenLink);
-            return Ok(());
-        };
-        if meta.is_dir() && entry.file_type().is_ok_and(|of| of.is_symlink()) {
-            self.links.insert(full, (entry.path(), above.clone()));
-            return Ok(());
-        }
-        if meta.is_dir() {
-            return self.folder(&entry.path(), &format!("{full}/"), above);
-        }
-        if full.ends_with(UNFINISHED) {
-            self.odd(full, OddityKind::Unfinished);
-        } else if !meta.is_file() {
-            self.odd(full, OddityKind::NotAFile);
-        } else if self.entries.len() >= self.limits.files {
-            let path = shown(&entry.path());
-            return Err(TreeError::Limit { path, what: "files", limit: self.limits.files });
-        } else {
-            self.entries.push(TreeEntry { path, length: meta.len(), modified: changed(&meta) });
-        }
-        Ok(())
-    }
-}
-
-fn changed(meta: &fs::Metadata) -> u64 {
-    let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
 }
 
 /// A folder of a tree as a tree of its own.
@@ -472,6 +384,8 @@ impl ReadTree for MemoryTree {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     fn names(tree: &dyn ReadTree) -> Vec<&str> {
@@ -513,7 +427,7 @@ mod tests {
         assert!(matches!(with(2, 3), Err(TreeError::Limit { what: "files", limit: 2, .. })));
         let shallow = with(3, 2).unwrap();
         assert_eq!(names(&shallow), ["2", "3"]);
-        let deep = Oddity { name: "a/b/c".to_owned(), kind: OddityKind::TooDeep };
+        let deep = Oddity { name: "a/b/c".to_owned(), kind: OddityKind::TooDeep, to: None };
         assert_eq!(shallow.oddities(), [deep]);
     }
 
@@ -533,7 +447,7 @@ mod tests {
             let tree = LocalTree::open(&given, &Limits::DEFAULT).unwrap();
             assert_eq!(names(&tree), ["metadata/m.jsonl.gz"]);
             assert_eq!(tree.list()[0].length, 10);
-            let odd = |name: &str, kind| Oddity { name: name.to_owned(), kind };
+            let odd = |name: &str, kind| Oddity { name: name.to_owned(), kind, to: None };
             assert_eq!(
                 tree.oddities(),
                 [
@@ -578,8 +492,122 @@ mod tests {
         assert!(tree.entry("z/1").is_some() && tree.entry("m/file").is_some());
         assert!(tree.entry(&deepest).is_some());
         let odd = tree.oddities();
-        assert_eq!(odd.len(), 31, "a, n, and a link of each folder but the last");
-        assert!(odd.iter().all(|odd| odd.kind == OddityKind::Repeated), "{odd:?}");
+        let repeated = odd.iter().filter(|odd| odd.kind == OddityKind::Repeated);
+        assert_eq!(repeated.count(), 31, "a, n, and a link of each folder but the last");
+    }
+
+    /// Also to a folder: what is in that is told of once, and its own links are not.
+    #[cfg(unix)]
+    #[test]
+    fn links_out_of_a_release_are_followed_and_told_of() {
+        use std::os::unix::fs::symlink;
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = dir.path().join("release");
+        let beside = outside.path();
+        for name in ["inside/1", "2"] {
+            write(&root, name);
+        }
+        write(dir.path(), "near");
+        write(beside, "folder/3");
+        write(beside, "4");
+        symlink("3", beside.join("folder/same")).unwrap();
+        symlink("../4", beside.join("folder/up")).unwrap();
+        symlink("../2", root.join("inside/2")).unwrap();
+        symlink("../near", root.join("near")).unwrap();
+        symlink(beside.join("folder"), root.join("out")).unwrap();
+        symlink("/dev/zero", root.join("zero")).unwrap();
+        symlink(&root, root.join("self")).unwrap();
+        let tree = LocalTree::open(&root, &Limits::DEFAULT).unwrap();
+        let wanted = ["2", "inside/1", "inside/2", "near", "out/3", "out/same", "out/up"];
+        assert_eq!(names(&tree), wanted);
+        let odd = |name: &str, kind, to: Option<&Path>| Oddity {
+            name: name.to_owned(),
+            kind,
+            to: to.map(|to| to.display().to_string()),
+        };
+        let to = |name: &str, to: &Path| odd(name, OddityKind::OutsideLink, Some(to));
+        assert_eq!(
+            tree.oddities(),
+            [
+                to("near", Path::new("../near")),
+                to("out", &beside.join("folder")),
+                to("out/up", Path::new("../4")),
+                odd("self", OddityKind::Loop, None),
+                odd("zero", OddityKind::NotAFile, None),
+                to("zero", Path::new("/dev/zero")),
+            ]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn so_many_oddities_of_a_kind_are_kept_and_no_more() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "a");
+        for number in 0..9 {
+            symlink("gone", dir.path().join(format!("{number}"))).unwrap();
+            fs::write(dir.path().join(format!("{number}.incomplete")), "").unwrap();
+        }
+        let odd = |notices| {
+            let tree = LocalTree::open(dir.path(), &Limits { notices, ..Limits::DEFAULT }).unwrap();
+            tree.oddities().iter().map(|odd| odd.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(odd(9).len(), 18);
+        let few = ["0", "0.incomplete", "1", "1.incomplete", "2", "2.incomplete"];
+        assert_eq!(odd(2), few, "one more than are told of, the first of each kind");
+    }
+
+    /// Unfinished downloads are looked for in two places that are no part of the release.
+    #[cfg(unix)]
+    #[test]
+    fn no_link_leads_the_search_for_unfinished_downloads_elsewhere() {
+        use std::os::unix::fs::symlink;
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write(outside.path(), "huggingface/download/x.incomplete");
+        write(outside.path(), "y.incomplete");
+        let plain = dir.path().join("plain");
+        write(&plain, "a");
+        write(&plain, ".cache/huggingface/download/z.incomplete");
+        let cached = dir.path().join("cache/snapshots/1");
+        write(&cached, "a");
+        let odd = |folder: &Path, limits: Limits| {
+            let tree = LocalTree::open(folder, &limits).unwrap();
+            tree.oddities().iter().map(|odd| odd.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(odd(&plain, Limits::DEFAULT), [".cache/huggingface/download/z.incomplete"]);
+        let deep = plain.join(".cache/huggingface/download/1/2");
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("w.incomplete"), "").unwrap();
+        assert_eq!(odd(&plain, Limits::DEFAULT).len(), 2);
+        assert_eq!(odd(&plain, Limits { folder_depth: 1, ..Limits::DEFAULT }).len(), 1);
+        fs::remove_dir_all(plain.join(".cache")).unwrap();
+        symlink(outside.path(), plain.join(".cache")).unwrap();
+        assert_eq!(odd(&plain, Limits::DEFAULT), [""; 0]);
+        symlink(outside.path(), dir.path().join("cache/blobs")).unwrap();
+        assert_eq!(odd(&cached, Limits::DEFAULT), [""; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_reference_of_a_cache_is_short_and_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        write(root, "blobs/x");
+        write(root, "snapshots/rev1/a");
+        fs::create_dir_all(root.join("refs")).unwrap();
+        let found = || LocalTree::open(root, &Limits::DEFAULT).unwrap().root().to_path_buf();
+        let main = root.join("refs/main");
+        // Zeros without end, and a pipe that nobody writes to.
+        std::os::unix::fs::symlink("/dev/zero", &main).unwrap();
+        assert_eq!(found(), root.join("snapshots/rev1"));
+        fs::remove_file(&main).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&main).status();
+        assert!(made.unwrap().success());
+        assert_eq!(found(), root.join("snapshots/rev1"));
+        fs::remove_file(&main).unwrap();
+        File::create(&main).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(found(), root.join("snapshots/rev1"));
     }
 
     #[cfg(unix)]

@@ -324,6 +324,34 @@ fn limits_bound_names_headers_and_members() {
 }
 
 #[test]
+fn so_many_bytes_are_gone_through_to_find_a_header() {
+    let gap = 40 * 512;
+    let tar = |filling: u8, end: bool| {
+        let before = Tar::default().file("a", b"1");
+        let mut bytes = if end { before.end() } else { before.0 };
+        let from = bytes.len();
+        bytes.resize(from + gap, filling);
+        bytes.extend(Tar::default().file("b", b"2").end());
+        bytes
+    };
+    // Zeros with the end blocks, and what is no header: the first block of that is looked at anyway.
+    for (bytes, least) in [(tar(0, true), gap + 1024), (tar(7, false), gap - 512)] {
+        let names = |gap_bytes: usize| {
+            let limits = Limits { gap_bytes: gap_bytes as u64, ..Limits::DEFAULT };
+            let (seen, defects) = walk_within(&bytes, &limits);
+            let what = "bytes without a header";
+            let limit = DefectKind::Limit { what, limit: gap_bytes as u64 };
+            let told = defects.iter().any(|defect| defect.kind == limit);
+            (seen.len(), told, defects.iter().any(|defect| defect.kind.hides_members()))
+        };
+        // The end blocks behind the last member are gone through, too.
+        assert_eq!(names(least + 1024).0, 2);
+        assert!(!names(least + 1024).1);
+        assert_eq!(names(least - 1), (1, true, true));
+    }
+}
+
+#[test]
 fn the_last_member_of_a_name_counts() {
     let tar = Tar::default()
         .entry(&header(b"d/", b'5', 0), b"")

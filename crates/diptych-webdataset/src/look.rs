@@ -69,7 +69,7 @@ impl Look {
     }
 
     fn shard(&mut self, path: &RelPath, file: &dyn ReadAt) {
-        let mut walk = Walk::new(file, &Limits::DEFAULT);
+        let mut walk = Walk::new(file, &Limits::LOOK);
         // Members of a sample need not be next to each other.
         let mut samples: BTreeMap<Vec<u8>, (u32, u32)> = BTreeMap::new();
         let (mut last_key, mut begun) = (Vec::new(), (0, 0));
@@ -154,7 +154,7 @@ impl Look {
 
 /// The bytes of a member that is no longer than a row may be.
 fn json_bytes(file: &dyn ReadAt, offset: u64, length: u64) -> Option<String> {
-    let length = usize::try_from(length).ok().filter(|of| *of <= Limits::DEFAULT.row_bytes)?;
+    let length = usize::try_from(length).ok().filter(|of| *of <= Limits::LOOK.row_bytes)?;
     let mut bytes = vec![0; length];
     file.read_exact_at(offset, &mut bytes).ok()?;
     String::from_utf8(bytes).ok()

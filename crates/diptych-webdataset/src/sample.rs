@@ -1,7 +1,7 @@
 //! The members of a sample into its pairs.
 
 use diptych_format::Rejection;
-use diptych_format::archives::{ArchiveIndex, PictureFault};
+use diptych_format::archives::{ArchiveIndex, PictureFault, no_file};
 use diptych_format::foreign::{ColumnMap, ForeignRow, RowFault};
 use diptych_format::key::pair_id_of;
 use diptych_format::record::{
@@ -151,6 +151,9 @@ impl<'a> Sample<'a> {
             let cause = format!("{part}: {cause}");
             Ok(Err(self.loss(kind, cause, Some(entry.header_offset), self.unknown())))
         };
+        if let Some(what) = no_file(entry.kind) {
+            return loss("unusable_member", what.to_owned());
+        }
         let length = match usize::try_from(entry.length) {
             Ok(length) if length <= limit => length,
             _ => {

@@ -395,7 +395,7 @@ fn of_every_kind() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
             encoder.set_palette(palette.get(..48).unwrap_or_default());
         }
         let bits = usize::from(depth as u8) * colour.samples() * width as usize;
-        let row: Vec<u8> = (0..bits.div_ceil(8)).map(|at| [0xF0, 9][at % 2]).collect();
+        let row: Vec<u8> = (0..bits.div_ceil(8)).map(|at| if at % 2 == 0 { 0xF0 } else { 9 }).collect();
         let mut writer = encoder.write_header()?;
         writer.write_image_data(&row.repeat(height as usize))?;
         writer.finish()?;

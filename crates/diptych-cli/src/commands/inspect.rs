@@ -23,7 +23,7 @@ const LARGEST: u64 = diptych::inspect::LARGEST as u64;
 
 pub(crate) fn inspect(args: args::Inspect, printer: &Printer) -> anyhow::Result<Outcome> {
     let args::Inspect { sources, jobs, json } = args;
-    let request = reading(sources, jobs, "", std::path::PathBuf::new());
+    let request = reading(sources, jobs, "", std::path::PathBuf::new())?;
     let found = diptych::engine().inspect(&request, printer);
     printer.end_bar();
     let releases = match found {

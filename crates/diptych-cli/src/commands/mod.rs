@@ -37,7 +37,7 @@ pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
 }
 
 fn request(args: RequestArgs) -> anyhow::Result<Request> {
-    let RequestArgs { sources, to, out, limit, shard_size, strict, work, .. } = args;
+    let RequestArgs { sources, to, out, overwrite, limit, shard_size, strict, work, .. } = args;
     let Work { jobs, no_sync } = work;
     let mask_grid = args.mask_grid.map(|grid| match grid {
         MaskGrid::Released => diptych::MaskGrid::AsReleased,
@@ -54,25 +54,44 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
         difference.set(name, value).map_err(diptych::EngineError::from)?;
     }
     let durable = !no_sync;
-    let reading = reading(sources, jobs, &to, out);
-    Ok(Request { limit, shard_size, strict, mask_grid, mask_from, difference, durable, ..reading })
+    let reading = reading(sources, jobs, &to, out)?;
+    Ok(Request {
+        overwrite,
+        limit,
+        shard_size,
+        strict,
+        mask_grid,
+        mask_from,
+        difference,
+        durable,
+        ..reading
+    })
 }
 
 /// A request as far as the sources and the way of working decide it.
-fn reading(args: Sources, jobs: Option<NonZeroUsize>, to: &str, out: PathBuf) -> Request {
-    let Sources { sources, from, options, probe } = args;
+fn reading(
+    args: Sources,
+    jobs: Option<NonZeroUsize>,
+    to: &str,
+    out: PathBuf,
+) -> anyhow::Result<Request> {
+    let Sources { sources, from, options, probe, max } = args;
+    let mut limits = Limits::DEFAULT;
+    for (name, value) in &max {
+        limits.set(name, value).map_err(diptych::EngineError::from)?;
+    }
     let source = |path| SourceRequest { path, from: from.clone() };
     let sources = sources.into_iter().map(source).collect();
-    Request {
+    Ok(Request {
         options,
         jobs: jobs.unwrap_or_else(default_jobs),
-        limits: Limits::DEFAULT,
+        limits,
         probe: match probe {
             Probe::None => diptych::format::Probe::None,
             Probe::Header => diptych::format::Probe::Header,
         },
         ..Request::new(sources, to, out)
-    }
+    })
 }
 
 /// The version of the JSON that the commands print.

@@ -2,7 +2,6 @@
 
 use diptych::RunRequest;
 use diptych::request::default_jobs;
-use diptych::storage::Limits;
 use serde::Serialize;
 
 use super::convert::finished;
@@ -47,7 +46,6 @@ pub(crate) fn run(args: args::Run, printer: &Printer) -> anyhow::Result<Outcome>
         roots: root,
         jobs: work.jobs.unwrap_or_else(default_jobs),
         durable: !work.no_sync,
-        limits: Limits::DEFAULT,
     };
     diptych::engine().run(&request, printer)?;
     Ok(Outcome::Done)

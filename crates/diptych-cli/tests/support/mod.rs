@@ -4,10 +4,16 @@
 
 #[path = "../../../diptych/tests/support/folder.rs"]
 pub(crate) mod folder;
+#[cfg(target_os = "linux")]
+pub(crate) mod hostile;
+#[cfg(unix)]
+pub(crate) mod kills;
 #[path = "../../../diptych/tests/support/made.rs"]
 pub(crate) mod made;
 #[path = "../../../diptych/tests/support/release.rs"]
 pub(crate) mod release;
+#[path = "../../../diptych-storage/tests/tar_support/make.rs"]
+pub(crate) mod tars;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -11,10 +11,8 @@ use flate2::read::MultiGzDecoder;
 use super::ParquetInput;
 use super::chunk::{Chunk, ValueFault, damaged};
 use super::head::{LevelPlaces, PageHead, PageKind};
+use crate::limits::{EXPANSION_FLOOR, Limits};
 use crate::read::Cursor;
-
-/// Bytes of a page of rows once it is decompressed: text is never so long.
-const PAGE: u64 = 256 << 20;
 
 /// Values of a column in a row group, nulls and items of lists counted.
 const VALUES: u64 = 1 << 24;
@@ -35,8 +33,10 @@ pub fn check_pages(
     metadata: &ParquetMetaData,
     row_group: usize,
     column: usize,
+    limits: &Limits,
 ) -> Result<(), String> {
-    let chunk = Chunk::of_any_type(input, metadata, row_group, column, PAGE)?;
+    let limits = Limits { page_bytes: limits.text_page_bytes, ..*limits };
+    let chunk = Chunk::of_any_type(input, metadata, row_group, column, &limits)?;
     check(&chunk).map_err(|fault| fault.to_string())
 }
 
@@ -62,6 +62,12 @@ pub(super) fn check_page(chunk: &Chunk, at: u64, head: &PageHead) -> Result<(), 
     let most = head.uncompressed.max(head.size);
     if most > limit {
         return damaged(&format!("it has {most} bytes, the limit is {limit}"), at);
+    }
+    // What is compressed to next to nothing was made to be decompressed.
+    let limit = limit.min(head.size.saturating_mul(chunk.page_expansion()).max(EXPANSION_FLOOR));
+    if most > limit {
+        let size = head.size;
+        return damaged(&format!("of {size} bytes it becomes {most}, the limit is {limit}"), at);
     }
     let (levels, compressed) = match head.kind {
         PageKind::Data(data) => match data.levels {

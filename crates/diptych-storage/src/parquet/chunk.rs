@@ -19,7 +19,7 @@ use ::parquet::file::serialized_reader::SerializedPageReader;
 use super::bounds::check_page;
 use super::head::{self, DataHead, PageFault, PageHead, PageKind};
 use super::{ParquetInput, guarded};
-use crate::Limits;
+use crate::limits::Limits;
 use crate::read::ReadAt;
 
 /// Bytes of a page that are looked at first: its head, its levels and the length of a value.
@@ -101,6 +101,7 @@ pub struct Chunk {
     /// The level from which on there is an item of a list; 0 where there is no list.
     item: u8,
     page_bytes: u64,
+    page_expansion: u64,
     dictionary: Mutex<Option<Page>>,
 }
 
@@ -155,7 +156,7 @@ impl Chunk {
         column: usize,
         limits: &Limits,
     ) -> Result<Self, String> {
-        let chunk = Self::of_any_type(input, metadata, row_group, column, limits.page_bytes)?;
+        let chunk = Self::of_any_type(input, metadata, row_group, column, limits)?;
         if chunk.metadata.column_type() != Type::BYTE_ARRAY {
             return Err("it is no column of bytes".to_owned());
         }
@@ -181,7 +182,7 @@ impl Chunk {
         metadata: &ParquetMetaData,
         row_group: usize,
         column: usize,
-        page_bytes: u64,
+        limits: &Limits,
     ) -> Result<Self, String> {
         let group = metadata.row_groups().get(row_group).ok_or("there is no such row group")?;
         let chunk = group.columns().get(column).ok_or("there is no such column")?;
@@ -199,7 +200,8 @@ impl Chunk {
             max_definition: 0,
             item: 0,
             metadata: chunk.clone(),
-            page_bytes,
+            page_bytes: limits.page_bytes,
+            page_expansion: limits.page_expansion,
             dictionary: Mutex::default(),
         })
     }
@@ -237,6 +239,11 @@ impl Chunk {
     /// Bytes that a page may have.
     pub(super) fn page_bytes(&self) -> u64 {
         self.page_bytes
+    }
+
+    /// How many times its size a page may become, where that is much.
+    pub(super) fn page_expansion(&self) -> u64 {
+        self.page_expansion
     }
 
     pub(super) fn end(&self) -> u64 {

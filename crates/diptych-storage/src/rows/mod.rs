@@ -72,6 +72,31 @@ pub enum Ending {
         /// Number of the row that was begun; it was not given.
         unfinished_row: Option<u64>,
     },
+    /// The compressed text becomes more than [`Limits::expansion`] lets it: rows are missing.
+    TooMuch {
+        /// About how far the file was read, in bytes.
+        offset: u64,
+        /// How many bytes it may become.
+        limit: u64,
+        /// Number of the row that was begun; it was not given.
+        unfinished_row: Option<u64>,
+    },
+    /// No row ends within [`Limits::gap_bytes`]: nothing was read from there on.
+    NoRow {
+        /// Position in the text, in bytes.
+        offset: u64,
+        /// Within how many bytes it should have ended.
+        limit: u64,
+        /// Number of the row that was begun; it was not given.
+        unfinished_row: Option<u64>,
+    },
+    /// There are more rows than [`Limits::rows`]: the others were not read.
+    TooManyRows {
+        /// Position of the first that was not given in the text, in bytes.
+        offset: u64,
+        /// How many there may be.
+        limit: u64,
+    },
     /// The array has no closing bracket: rows may be missing.
     Unclosed {
         /// Length of the text, in bytes.
@@ -104,6 +129,15 @@ impl fmt::Display for Ending {
             Self::Corrupt { offset, detail, .. } => {
                 write!(f, "the compressed text is damaged before byte {offset}: {detail}")
             }
+            Self::TooMuch { offset, limit, .. } => {
+                write!(f, "before byte {offset} it has become {limit} bytes, and it may no more")
+            }
+            Self::NoRow { offset, limit, .. } => {
+                write!(f, "no row ends within {limit} bytes before byte {offset} of the text")
+            }
+            Self::TooManyRows { offset, limit } => {
+                write!(f, "more than {limit} rows, from byte {offset} of the text on")
+            }
             Self::Unclosed { offset, .. } => {
                 write!(f, "the array has no end, at byte {offset} of the text")
             }
@@ -132,6 +166,7 @@ pub struct Rows {
     splitter: Splitter,
     limit: usize,
     row: Vec<u8>,
+    most: u64,
     number: u64,
     ending: Option<Ending>,
 }
@@ -162,7 +197,7 @@ impl Rows {
     /// # Errors
     /// Those of reading. Bad data is no error: see [`Rows::ending`].
     pub fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> io::Result<Self> {
-        let mut text = Text::new(Source::open(file)?);
+        let mut text = Text::new(Source::open(file, limits)?, limits.gap_bytes);
         text.skip_mark()?;
         let splitter = if text.skip_blanks()? == Some(b'[') {
             text.consume(1);
@@ -170,8 +205,8 @@ impl Rows {
         } else {
             Splitter::Lines
         };
-        let (limit, row) = (limits.row_bytes, Vec::new());
-        Ok(Self { text, splitter, limit, row, number: 0, ending: None })
+        let (limit, row, most) = (limits.row_bytes, Vec::new(), limits.rows);
+        Ok(Self { text, splitter, limit, row, most, number: 0, ending: None })
     }
 
     /// How rows are told apart.
@@ -193,12 +228,17 @@ impl Rows {
             return Ok(None);
         }
         self.row.clear();
+        self.text.begin_row();
         let next = match &mut self.splitter {
             Splitter::Lines => lines::next(&mut self.text, self.limit, &mut self.row)?,
             Splitter::Array(items) => items.next(&mut self.text, self.limit, &mut self.row)?,
         };
         let number = self.number;
         let event = match next {
+            Next::Row { offset } | Next::TooLong { offset, .. } if number >= self.most => {
+                self.ending = Some(Ending::TooManyRows { offset, limit: self.most });
+                return Ok(None);
+            }
             Next::Row { offset } => RowEvent::Row(Row { number, offset, bytes: &self.row }),
             Next::TooLong { offset, length } => RowEvent::TooLong { number, offset, length },
             Next::End { unfinished } => {
@@ -227,6 +267,12 @@ impl Rows {
             Some(Stop::Cut { offset }) => Ending::Cut { offset: *offset, unfinished_row },
             Some(Stop::Corrupt { offset, detail }) => {
                 Ending::Corrupt { offset: *offset, detail: detail.clone(), unfinished_row }
+            }
+            Some(Stop::TooMuch { offset, limit }) => {
+                Ending::TooMuch { offset: *offset, limit: *limit, unfinished_row }
+            }
+            Some(Stop::NoRow { limit }) => {
+                Ending::NoRow { offset: self.text.offset(), limit: *limit, unfinished_row }
             }
             _ if open => Ending::Unclosed { offset: self.text.offset(), unfinished_row },
             Some(Stop::Garbage { offset, bytes }) => {

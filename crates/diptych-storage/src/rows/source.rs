@@ -7,6 +7,7 @@ use std::sync::Arc;
 use flate2::bufread::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 
+use crate::limits::{EXPANSION_FLOOR, Limits};
 use crate::read::ReadAt;
 
 /// Bytes that are read, and decompressed, at once.
@@ -28,12 +29,20 @@ pub(super) enum Stop {
     Cut { offset: u64 },
     /// A member is damaged.
     Corrupt { offset: u64, detail: String },
+    /// It becomes more than it may.
+    TooMuch { offset: u64, limit: u64 },
+    /// No row ends within so many bytes.
+    NoRow { limit: u64 },
 }
 
 /// The bytes of a text, decompressed.
 pub(super) struct Source {
     reader: Option<Reader>,
     stop: Option<Stop>,
+    /// Bytes that the text may still have.
+    left: u64,
+    /// Bytes that it may have in all.
+    most: u64,
 }
 
 enum Reader {
@@ -106,7 +115,8 @@ impl Member {
 }
 
 impl Source {
-    pub(super) fn open(file: Arc<dyn ReadAt>) -> io::Result<Self> {
+    pub(super) fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> io::Result<Self> {
+        let most = file.len().saturating_mul(limits.expansion).max(EXPANSION_FLOOR);
         let mut input = Input::new(file);
         // A plain decoder stops at the end of a member, which is what is wanted here: to see what
         // follows. One for many members takes whatever follows for a damaged member.
@@ -115,7 +125,7 @@ impl Source {
         } else {
             Reader::Plain(input)
         };
-        Ok(Self { reader: Some(reader), stop: None })
+        Ok(Self { reader: Some(reader), stop: None, left: most, most })
     }
 
     /// Reads on; 0 where the text goes no further, and then `stop` is set.
@@ -142,7 +152,10 @@ impl Source {
             };
             match member.read(buffer) {
                 Ok(0) => {}
-                Ok(n) => return Ok(n),
+                Ok(n) => {
+                    let offset = member.decoder.get_ref().offset();
+                    return Ok(self.within_limit(n, offset));
+                }
                 Err(error) => {
                     let input = member.decoder.get_ref();
                     if input.has_failed {
@@ -160,6 +173,20 @@ impl Source {
             }
             if let Some(Reader::Gzip(member)) = self.reader.take() {
                 self.next_member(member.decoder.into_inner())?;
+            }
+        }
+    }
+
+    /// As much of what was decompressed as the text may have.
+    fn within_limit(&mut self, bytes: usize, offset: u64) -> usize {
+        match self.left.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.left = left;
+                bytes
+            }
+            None => {
+                self.stop(Stop::TooMuch { offset, limit: self.most });
+                usize::try_from(self.left).unwrap_or(bytes)
             }
         }
     }
@@ -194,11 +221,20 @@ pub(super) struct Text {
     source: Source,
     buffer: Buffer,
     offset: u64,
+    /// Where the next row has to have ended.
+    end_of_row: u64,
+    gap: u64,
 }
 
 impl Text {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, buffer: Buffer::default(), offset: 0 }
+    /// A text in which a row, and what is blank before it, has at most `gap` bytes.
+    pub(super) fn new(source: Source, gap: u64) -> Self {
+        Self { source, buffer: Buffer::default(), offset: 0, end_of_row: gap, gap }
+    }
+
+    /// A row begins here, or what is blank before it.
+    pub(super) fn begin_row(&mut self) {
+        self.end_of_row = self.offset.saturating_add(self.gap);
     }
 
     /// Position of the next byte.
@@ -213,7 +249,12 @@ impl Text {
 
     /// Whether bytes that should follow are missing. It is known once there are no more bytes.
     pub(super) fn is_broken(&self) -> bool {
-        matches!(self.source.stop, Some(Stop::Cut { .. } | Stop::Corrupt { .. }))
+        matches!(
+            self.source.stop,
+            Some(
+                Stop::Cut { .. } | Stop::Corrupt { .. } | Stop::TooMuch { .. } | Stop::NoRow { .. }
+            )
+        )
     }
 
     /// Passes over a byte order mark.
@@ -249,7 +290,11 @@ impl Read for Text {
 
 impl BufRead for Text {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let Self { source, buffer, .. } = self;
+        let Self { source, buffer, offset, end_of_row, gap } = self;
+        if *offset > *end_of_row {
+            source.stop(Stop::NoRow { limit: *gap });
+            *buffer = Buffer::default();
+        }
         buffer.peek(1, |rest| source.read(rest))
     }
 

@@ -68,6 +68,8 @@ pub struct Walk<'f> {
     /// Whether an extended header may be part of that.
     lost_extension: bool,
     done: bool,
+    /// Bytes that were gone through to find a header.
+    gaps: u64,
     defects: Defects,
 }
 
@@ -94,6 +96,7 @@ impl<'f> Walk<'f> {
             after_gap: false,
             lost_extension: false,
             done: false,
+            gaps: 0,
             defects: Defects::default(),
         }
     }
@@ -109,7 +112,7 @@ impl<'f> Walk<'f> {
         let at_border = border.map(|border| walk.next_header(border)).transpose()?.flatten();
         let resumed = match at_border {
             Some(at) => Some(at),
-            None => walk.window.find_header()?,
+            None => walk.window.find_header(limits.gap_bytes)?,
         };
         walk.after_gap = true;
         walk.done = resumed.is_none();
@@ -216,6 +219,9 @@ impl<'f> Walk<'f> {
             let zeros = stretch.iter().position(|byte| *byte != 0).unwrap_or(stretch.len());
             let whole = zeros / BLOCK * BLOCK;
             at += whole as u64;
+            if !self.may_go_on(at, whole) {
+                return Ok(());
+            }
             if whole == 0 {
                 self.position = at;
                 return Ok(());
@@ -242,11 +248,26 @@ impl<'f> Walk<'f> {
                 return Ok(None);
             }
             let before = blocks.iter().take_while(|block| !header::is_ustar(block)).count();
+            let is_found = before < blocks.len();
             at += (before * BLOCK) as u64;
-            if before < blocks.len() {
+            if !self.may_go_on(at, before * BLOCK) {
+                return Ok(None);
+            }
+            if is_found {
                 return Ok(Some(at));
             }
         }
+    }
+
+    /// Whether so many further bytes may be gone through to find a header, up to `at`.
+    fn may_go_on(&mut self, at: u64, bytes: usize) -> bool {
+        let limit = self.limits.gap_bytes;
+        self.gaps = self.gaps.saturating_add(bytes as u64);
+        if self.gaps > limit {
+            self.done = true;
+            self.defects.push(at, DefectKind::Limit { what: "bytes without a header", limit });
+        }
+        self.gaps <= limit
     }
 
     /// Takes an extended header.

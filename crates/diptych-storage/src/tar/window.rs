@@ -71,9 +71,9 @@ impl<'f> Window<'f> {
     }
 
     /// The position of the first header, at whichever byte its block begins.
-    pub(super) fn find_header(&mut self) -> io::Result<Option<u64>> {
+    pub(super) fn find_header(&mut self, limit: u64) -> io::Result<Option<u64>> {
         let mut at = 0;
-        loop {
+        while at <= limit {
             let stretch = self.stretch(at, BLOCK)?;
             let mut blocks = stretch.windows(BLOCK).map(<&[u8; BLOCK]>::try_from);
             if let Some(before) = blocks.position(|block| block.is_ok_and(header::is_ustar)) {
@@ -85,6 +85,7 @@ impl<'f> Window<'f> {
             };
             at += passed as u64;
         }
+        Ok(None)
     }
 
     fn fill(&mut self, offset: u64, size: usize) -> io::Result<()> {

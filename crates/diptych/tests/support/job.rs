@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use diptych::report::Report;
-use diptych::storage::Limits;
 use diptych::{EngineError, Request, RunRequest, Silent, SourceRequest};
 use serde_json::Value;
 
@@ -63,7 +62,6 @@ pub(crate) fn run_units(out: &Path, units: RangeInclusive<usize>) -> Result<(), 
         roots: Vec::new(),
         jobs: threads(1),
         durable: false,
-        limits: Limits::DEFAULT,
     };
     diptych::engine().run(&request, &Silent)
 }

@@ -104,7 +104,7 @@ pub(crate) fn archive(members: &[(String, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// A small picture, made longer by a chunk of noise that readers skip.
-fn png(side: u32, color: png::ColorType, bytes: usize, seed: usize) -> Vec<u8> {
+pub(crate) fn png(side: u32, color: png::ColorType, bytes: usize, seed: usize) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, side, side);
     encoder.set_color(color);

@@ -163,6 +163,7 @@ impl RecapIndex {
                 Vec::new()
             }
             _ => {
+                let length = length.min(self.limits.gap_bytes);
                 let scanner = Scanner::new(file, offset, length);
                 Walk { scanner, limits: &self.limits, found: &mut found }.all()?
             }

@@ -47,7 +47,7 @@ impl ScoreFile {
     /// Those of reading.
     pub(crate) fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> io::Result<Self> {
         let mut walk = Walk {
-            scanner: Scanner::new(file.as_ref(), 0, file.len()),
+            scanner: Scanner::new(file.as_ref(), 0, file.len().min(limits.gap_bytes)),
             limits,
             path: String::new(),
             entries: Vec::new(),

@@ -42,6 +42,7 @@ fn chunk(bytes: &[u8], repetition: i16, definition: i16) -> Chunk {
         max_definition: u8::try_from(definition).unwrap(),
         item: if repetition > 0 { 2 } else { 0 },
         page_bytes: 1 << 20,
+        page_expansion: 1,
         dictionary: Mutex::default(),
     }
 }

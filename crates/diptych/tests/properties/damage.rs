@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use diptych::format::Altered;
@@ -132,8 +132,8 @@ fn pictures(held: &Held) -> BTreeMap<String, Vec<Arc<[u8]>>> {
     held.pairs.iter().map(of).collect()
 }
 
-fn request(release: &Path, to: &Destination, out: PathBuf) -> Request {
-    let mut request = job::request(release, &out);
+fn request(release: &Path, to: &Destination, out: &Path) -> Request {
+    let mut request = job::request(release, out);
     request.to = to.about.name.to_owned();
     request.mask_from = to.alters(Altered::MaskMeaning).then(|| vec![MaskOrigin::Release]);
     request
@@ -147,13 +147,13 @@ fn survives(base: Base, all: &[Damage], to: &str) {
     base.write(&release);
     let whole = pictures(&Held::read(&release, &[]));
     let is_certain = apply(&release, all);
-    if let Err(error) = diptych::engine().convert(&request(&release, &to, out.clone()), &Silent) {
+    if let Err(error) = diptych::engine().convert(&request(&release, &to, &out), &Silent) {
         assert!(!whole_message(&error).is_empty());
         assert!(!out.join("report.json").exists(), "an output that failed looks finished");
         return;
     }
     // The books of what was written are checked in any case.
-    let again = convert(&request(&release, &to, dir.path().join("again"))).unwrap();
+    let again = convert(&request(&release, &to, &dir.path().join("again"))).unwrap();
     if again.total.written == 0 {
         return;
     }

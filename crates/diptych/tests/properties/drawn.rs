@@ -107,8 +107,11 @@ fn picture() -> impl Strategy<Value = Picture> {
     })
 }
 
+/// A part of a mask to be drawn: a seed, whether it is run lengths, and a name.
+type Part = (u32, bool, String);
+
 /// A mask of the size of a picture or of another.
-fn mask() -> impl Strategy<Value = (Vec<(u32, bool, String)>, bool, Option<(u32, u32)>)> {
+fn mask() -> impl Strategy<Value = (Vec<Part>, bool, Option<(u32, u32)>)> {
     let part = (any::<u32>(), any::<bool>(), text());
     (vec(part, 1..3), any::<bool>(), option::weighted(0.3, (1..20_u32, 1..20_u32)))
 }
@@ -187,14 +190,9 @@ fn pair() -> impl Strategy<Value = EditPair> {
 
 /// A mask of pictures or, where the first part says so, of run lengths; on a grid of its own or
 /// that of the source.
-fn drawn_mask(
-    parts: &[(u32, bool, String)],
-    dark: bool,
-    other: Option<(u32, u32)>,
-    size: (u32, u32),
-) -> Mask {
+fn drawn_mask(parts: &[Part], dark: bool, other: Option<(u32, u32)>, size: (u32, u32)) -> Mask {
     let size = other.unwrap_or(size);
-    let part = |(seed, is_runs, name): &(u32, bool, String)| match is_runs {
+    let part = |(seed, is_runs, name): &Part| match is_runs {
         true => runs(*seed, size),
         false => {
             let drawn = pictures::mask(&seed.to_string(), dark, size).drawn;

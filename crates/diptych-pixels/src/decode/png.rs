@@ -48,6 +48,10 @@ pub(super) fn open(
     if info.animation_control.is_some() {
         return Err(DecodeError::Animated);
     }
+    // The decoder takes it for granted that a palette is of whole colours.
+    if info.palette.as_deref().is_some_and(|palette| !palette.len().is_multiple_of(3)) {
+        return Err(DecodeError::Broken { what: "its palette ends within a colour".to_owned() });
+    }
     let (colour, depth) = reader.output_color_type();
     let is_grey = matches!(colour, ColorType::Grayscale | ColorType::GrayscaleAlpha);
     let conversion = Conversion::of(info.icc_profile.as_deref(), is_grey)?;

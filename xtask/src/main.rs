@@ -11,6 +11,7 @@
 mod bench;
 mod docs;
 mod fixtures;
+mod fuzz;
 mod masks;
 #[cfg(test)]
 mod tidy;
@@ -42,6 +43,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Try all kinds of bytes on what reads them (`fuzz/README.md`).
+    Fuzz(fuzz::Args),
     /// Measure the command against others, on data of your own (`docs/benchmarks.md`).
     Bench(bench::Args),
     /// Compare change masks with the truth, and with the obvious way to them (`docs/masks.md`).
@@ -70,6 +73,7 @@ fn run(cli: &Cli) -> anyhow::Result<String> {
     match &cli.command {
         Command::Fixtures { check } => fixtures::run(root, *check),
         Command::Docs { check } => docs::run(root, *check),
+        Command::Fuzz(args) => fuzz::run(root, args),
         Command::Bench(args) => bench::run(root, args),
         Command::Masks(args) => masks::run(args),
         Command::MaskWork(args) => masks::work::run(args),

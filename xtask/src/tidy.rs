@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use code::Code;
 
 /// Folders with source of ours.
-const SOURCES: &[&str] = &["crates", "xtask"];
+const SOURCES: &[&str] = &["crates", "fuzz", "xtask"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()

@@ -12,7 +12,7 @@ use diptych::storage::Limits;
 #[derive(Debug, Parser)]
 #[command(name = "diptych", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 done with rejections, \
-                        4 nothing converted.")]
+                        4 nothing converted, 130 and 143 interrupted.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -101,6 +101,10 @@ pub(crate) struct RequestArgs {
     /// The output folder: one that is not there, or is empty.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
+    /// Replaces what an earlier command made or began in the output folder. A finished output stays
+    /// until the new one is ready. What the same command began is gone on with.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Takes only the first N pairs.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
@@ -205,6 +209,9 @@ pub(crate) struct Index {
     /// The catalog's folder: one that is not there, or is empty.
     #[arg(long, value_name = "CATALOG", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
+    /// Replaces the catalog or the output that an earlier command made or began in that folder.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) work: Work,
     #[command(flatten)]

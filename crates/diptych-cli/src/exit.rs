@@ -41,6 +41,11 @@ pub(crate) fn of_error(error: &anyhow::Error) -> u8 {
     if usage { USAGE } else { FAILED }
 }
 
+/// Whether it is that the command was told to stop. Its code is that of the signal.
+pub(crate) fn is_stop(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<EngineError>().is_some_and(EngineError::is_stop)
+}
+
 /// A value on the command line that cannot be.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);

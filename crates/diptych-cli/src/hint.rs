@@ -1,15 +1,55 @@
 //! What a user can do about an error.
 
+use std::io;
+
 use diptych::EngineError;
 use diptych::detect::DetectError;
 use diptych::storage::text::visible;
 
-/// A remedy for `error`, where there is one to name.
+/// A remedy for `error`, where there is one to name: for what the system said, where it says so,
+/// whatever was being done.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
-    error.chain().find_map(|cause| {
-        // One within another is boxed, and stands in the chain as its box.
-        let boxed = cause.downcast_ref::<Box<EngineError>>().map(AsRef::as_ref);
-        cause.downcast_ref().or(boxed).and_then(of_engine)
+    let of_system = error.chain().find_map(|cause| cause.downcast_ref().and_then(of_io));
+    of_system.map(str::to_owned).or_else(|| {
+        error.chain().find_map(|cause| {
+            // One within another is boxed, and stands in the chain as its box.
+            let boxed = cause.downcast_ref::<Box<EngineError>>().map(AsRef::as_ref);
+            cause.downcast_ref().or(boxed).and_then(of_engine)
+        })
+    })
+}
+
+fn of_io(error: &io::Error) -> Option<&'static str> {
+    // What the standard library has no words for has one number on all Unixes.
+    let number = error.raw_os_error().filter(|_| cfg!(unix));
+    Some(match (error.kind(), number) {
+        (io::ErrorKind::StorageFull, _) => {
+            "make room on that disk, then give the same command again"
+        }
+        (io::ErrorKind::QuotaExceeded, _) => {
+            "make room within the quota, then give the same command again"
+        }
+        (io::ErrorKind::FileTooLarge, _) => {
+            "allow larger files (`ulimit -f`, or another file system), or have smaller ones with \
+             --shard-size"
+        }
+        (io::ErrorKind::ReadOnlyFilesystem, _) => {
+            "mount it so that it can be written to, or give another folder with --out"
+        }
+        (io::ErrorKind::PermissionDenied, _) => {
+            "see to it that this user may read the release and write in the output's folder"
+        }
+        (io::ErrorKind::WouldBlock, _) => {
+            "allow more processes (`ulimit -u`), or take fewer threads with --jobs"
+        }
+        (_, Some(23 | 24)) => {
+            "allow more open files (`ulimit -n`), or take fewer threads with --jobs"
+        }
+        (_, Some(5)) => {
+            "the disk may be failing: see what the system says of it, then give the same command \
+             again"
+        }
+        _ => return None,
     })
 }
 
@@ -28,12 +68,21 @@ fn of_engine(error: &EngineError) -> Option<String> {
         EngineError::Tree(diptych::storage::tree::TreeError::Revisions { .. }) => {
             "give the folder of one revision, below snapshots/".to_owned()
         }
-        EngineError::NotEmpty { path } => {
-            format!("give another folder with --out, or remove {path} first")
+        EngineError::NotEmpty { path } => format!(
+            "give another folder with --out, or --overwrite where {path} holds what an earlier \
+             command made"
+        ),
+        EngineError::NotOurs { .. } => {
+            "move it elsewhere first, or give another folder with --out".to_owned()
         }
+        EngineError::SourceInside { .. } => {
+            "give a folder with --out that the source is not in".to_owned()
+        }
+        EngineError::OtherPlan { .. } => "run its units anew".to_owned(),
         EngineError::Inside { .. } => "give a folder outside the source with --out".to_owned(),
-        EngineError::OtherRequest { path, .. } => {
-            format!("repeat the earlier request to go on with it, or remove {path} to begin anew")
+        EngineError::OtherRequest { .. } => {
+            "repeat the earlier request to go on with it, or give --overwrite to begin anew"
+                .to_owned()
         }
         EngineError::Locked { .. } => "wait for the other process, or end it".to_owned(),
         EngineError::NoPlan { path } => {
@@ -45,9 +94,12 @@ fn of_engine(error: &EngineError) -> Option<String> {
             format!("`diptych run --out {path} --units {first}-{last}` writes them")
         }
         EngineError::Changed { .. } => {
-            "bring the release back to what it was, or remove what was made of it, catalog and \
-             output, and begin anew"
+            "bring the release back to what it was, or begin anew with --overwrite; a catalog of \
+             it has to be made anew first"
                 .to_owned()
+        }
+        EngineError::ChangedMeanwhile { .. } => {
+            "wait until nothing writes there any more, then give the same command again".to_owned()
         }
         EngineError::Gone { label, .. } => {
             format!("`--root {label}=DIR` of `convert` and `run` says where it lies now")

@@ -9,8 +9,10 @@ mod commands;
 mod exit;
 mod hint;
 mod printer;
+mod signals;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 
@@ -31,13 +33,26 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let printer = printer::Printer::new(args.talk.quiet, args.talk.verbose);
+    let signals = signals::Signals::default();
+    let printer = printer::Printer::new(args.talk.quiet, args.talk.verbose, signals.clone());
+    let printer = Arc::new(printer);
+    let talk = Arc::clone(&printer);
+    let told = move || talk.say("stopping; once more ends at once");
+    if let Err(error) = signals.listen(told) {
+        printer.say(&format!("note: Ctrl-C ends the process as it stands: {error}"));
+    }
     let code = match commands::run(args, &printer) {
         Ok(outcome) => outcome.code(),
-        Err(error) => {
-            printer.error(&error);
-            exit::of_error(&error)
-        }
+        Err(error) => match signals.code().filter(|_| exit::is_stop(&error)) {
+            Some(code) => {
+                printer.stopped();
+                code
+            }
+            None => {
+                printer.error(&error);
+                exit::of_error(&error)
+            }
+        },
     };
     ExitCode::from(code)
 }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::signals::Signals;
 use diptych::storage::text::{is_hidden, visible};
 use diptych::{Event, Observer};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,6 +22,7 @@ enum Level {
 /// Says things.
 pub(crate) struct Printer {
     level: Level,
+    signals: Signals,
     state: Mutex<State>,
 }
 
@@ -28,16 +30,18 @@ pub(crate) struct Printer {
 struct State {
     bar: Option<ProgressBar>,
     notices: usize,
+    /// Units that are done and all of them, where units are being written.
+    units: Option<(usize, usize)>,
 }
 
 impl Printer {
-    pub(crate) fn new(quiet: bool, verbose: bool) -> Self {
+    pub(crate) fn new(quiet: bool, verbose: bool, signals: Signals) -> Self {
         let level = match (quiet, verbose) {
             (true, _) => Level::Quiet,
             (_, true) => Level::Verbose,
             _ => Level::Normal,
         };
-        Self { level, state: Mutex::default() }
+        Self { level, signals, state: Mutex::default() }
     }
 
     /// Whether everything is to be told.
@@ -70,6 +74,18 @@ impl Printer {
         if let Some(hint) = crate::hint::hint(error) {
             self.line(&format!("hint: {hint}"));
         }
+    }
+
+    /// Says how far it came, and how to go on.
+    pub(crate) fn stopped(&self) {
+        self.end_bar();
+        let units = self.state.lock().ok().and_then(|state| state.units);
+        self.line(&match units {
+            Some((done, all)) => format!("interrupted: {done} of {all} units are written"),
+            None => "interrupted: nothing is written yet".to_owned(),
+        });
+        let what = if units.is_some() { "goes on from there" } else { "begins anew" };
+        self.line(&format!("hint: the same command {what}"));
     }
 
     /// A line on standard error. What comes from a release is made visible; nobody can do
@@ -152,6 +168,9 @@ impl Observer for Printer {
             }
             Event::Noticed(notice) => self.notice(&notice),
             Event::Running { units, bytes, done } => {
+                if let Ok(mut state) = self.state.lock() {
+                    state.units = Some((done, done + units));
+                }
                 if done > 0 {
                     self.say(&format!("{done} units were done before, {units} are left"));
                 }
@@ -165,12 +184,23 @@ impl Observer for Printer {
                     bar.inc(bytes);
                 }
             }
-            Event::UnitDone { unit } if self.level == Level::Verbose => {
-                self.say(&format!("unit {unit} is written"));
+            Event::UnitDone { unit } => {
+                if let Ok(mut state) = self.state.lock()
+                    && let Some((done, _)) = &mut state.units
+                {
+                    *done += 1;
+                }
+                if self.level == Level::Verbose {
+                    self.say(&format!("unit {unit} is written"));
+                }
             }
             Event::Finishing => self.end_bar(),
             _ => {}
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.signals.came()
     }
 }
 

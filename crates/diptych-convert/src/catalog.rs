@@ -37,9 +37,10 @@ use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::SourceTerms;
 use crate::work::damaged;
+pub(crate) use files::FILES;
+use files::read_files;
 pub(crate) use files::write_files;
 pub use files::{CatalogFile, Piece};
-use files::{FILES, read_files};
 
 /// The version of the catalog's shape.
 pub const CATALOG_VERSION: u32 = 1;

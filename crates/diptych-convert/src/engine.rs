@@ -18,14 +18,15 @@ use crate::input::{
     Input, OTHER_FILES, all_probed, check_limits, check_options, check_releases, open_inputs,
 };
 use crate::inspect::{Inspection, inspect, inspect_catalog};
-use crate::observe::{Event, Observer};
-use crate::output::{Begun, check_output, finished_but_unclean, lock};
+use crate::observe::{Event, Observer, go_on};
+use crate::output::{Begun, check_output, finished_but_unclean, lock, worker_lock};
 use crate::plan::{Plan, write_plan};
+use crate::replace::{mark_replaced, remove_begun, remove_replaced, remove_staging};
 use crate::report::{Book, Books, Report};
 use crate::request::{MaskGrid, OriginWord, Request, Terms, changed_parameters};
 use crate::run::{UnitJob, run_units};
 use crate::source::{Sources, format_named, values, what_changed};
-use crate::work::{self, CATALOG, PLAN, TERMS, WORK, get_json, put_json};
+use crate::work::{self, CATALOG, PLAN, REPLACES, TERMS, WORK, get_json, put_json};
 
 /// The engine over a list of formats.
 #[derive(Clone, Copy)]
@@ -111,7 +112,9 @@ impl Engine {
             limits: request.limits,
             observer,
         };
+        remove_staging(&begun.out)?;
         run_units(&job, &all, request.jobs).or_else(|error| begun.give_up(error))?;
+        go_on(observer)?;
         observer.event(Event::Finishing);
         let report = finish(&begun.out, &catalog, &plan, begun.writer.as_ref(), self.formats)?;
         Ok(Outcome { report })
@@ -132,6 +135,9 @@ impl Engine {
     /// See [`EngineError`].
     pub fn run(&self, request: &RunRequest, observer: &dyn Observer) -> Result<(), EngineError> {
         let out = LocalOutput::new(&request.out, request.durable);
+        load_plan(&out)?;
+        let _lock = worker_lock(&out)?;
+        // What is there now stays for as long as the lock is held.
         let plan = load_plan(&out)?;
         let writer = self.writer_of(&plan.terms)?;
         let catalog = open_catalog(&out)?;
@@ -188,7 +194,7 @@ impl Engine {
         observer: &dyn Observer,
     ) -> Result<DryRun, EngineError> {
         let prepared = self.prepare(request, observer)?;
-        check_output(&request.out, &places(request, &prepared.inputs))?;
+        check_output(&request.out, &places(request, &prepared.inputs), request.overwrite)?;
         check_releases(request, &prepared.inputs)?;
         let scratch = tempfile::tempdir().map_err(|source| {
             let path = std::env::temp_dir().display().to_string();
@@ -224,18 +230,23 @@ impl Engine {
             out.remove(&work::path(WORK)?)?;
             return Ok(Indexed::of(&catalog));
         }
-        check_output(&request.out, &places(request, &inputs))?;
-        if out.exists(&work::path(TERMS)?) {
+        check_output(&request.out, &places(request, &inputs), request.overwrite)?;
+        if out.exists(&work::path(TERMS)?) && !request.overwrite {
             // A conversion was begun here, and may be gone on with.
             return Err(EngineError::NotEmpty { path: request.out.display().to_string() });
         }
         let begun = Begun::at(out)?;
+        if request.overwrite {
+            mark_replaced(&begun.out)?;
+            remove_begun(&begun.out)?;
+        }
         begun.out.remove(&work::path(CATALOG)?)?;
         let made = write_catalog(&index_job(request, &inputs, observer), &begun.out, CATALOG);
         if let Err(error) = made {
             begun.leave_nothing()?;
             return Err(error);
         }
+        remove_replaced(&begun.out)?;
         publish_all(&begun.out, CATALOG, HEAD)?;
         begun.out.remove(&work::path(WORK)?)?;
         let none = || EngineError::NoPlan { path: request.out.display().to_string() };
@@ -362,9 +373,15 @@ fn begin(
     observer: &dyn Observer,
 ) -> Result<(Begun<Box<dyn Writer>>, Plan), EngineError> {
     let Prepared { writer, inputs, terms } = prepared;
-    check_output(&request.out, &places(request, &inputs))?;
+    check_output(&request.out, &places(request, &inputs), request.overwrite)?;
     let out = LocalOutput::new(&request.out, request.durable);
     let begun = Begun::at(out)?.with(writer);
+    if request.overwrite {
+        mark_replaced(&begun.out)?;
+        if !is_begun(&begun.out, &terms, &inputs)? {
+            remove_begun(&begun.out)?;
+        }
+    }
     match get_json::<Terms>(&begun.out, TERMS)? {
         None => {
             // Whatever lies here was not begun by a conversion, or not far enough to count.
@@ -383,6 +400,13 @@ fn begin(
     let plan = plan_or_load(request, &inputs, terms, &begun, observer);
     let plan = plan.or_else(|error| begun.give_up(error))?;
     Ok((begun, plan))
+}
+
+/// Whether what is there was begun by this request, from the releases as they are now.
+fn is_begun(out: &LocalOutput, terms: &Terms, inputs: &[Input]) -> Result<bool, EngineError> {
+    let same_terms = get_json::<Terms>(out, TERMS)?.is_some_and(|earlier| earlier == *terms);
+    let catalog = || Catalog::open(&work::path(CATALOG)?.under(out.root()));
+    Ok(same_terms && catalog()?.is_none_or(|catalog| unchanged(&catalog, inputs).is_ok()))
 }
 
 fn plan_or_load(
@@ -407,7 +431,7 @@ fn plan_or_load(
     };
     match Plan::load(out)? {
         Some(plan) => Ok(plan),
-        None => write_plan(&catalog, terms, begun.writer.as_ref(), request.jobs, out),
+        None => write_plan(&catalog, terms, begun.writer.as_ref(), request.jobs, observer, out),
     }
 }
 
@@ -418,7 +442,13 @@ fn unclean_catalog(
     request: &Request,
     inputs: &[Input],
 ) -> Result<Option<Catalog>, EngineError> {
-    if !out.exists(&work::path(WORK)?) || out.exists(&work::path(TERMS)?) {
+    let others = [TERMS, REPLACES].map(work::path);
+    for other in others {
+        if out.exists(&other?) {
+            return Ok(None);
+        }
+    }
+    if !out.exists(&work::path(WORK)?) {
         return Ok(None);
     }
     let same = |catalog: &Catalog| {

@@ -138,6 +138,14 @@ pub enum EngineError {
         /// What is different.
         what: String,
     },
+    /// A release was written while it was read.
+    #[error("{label} changed while it was read: {what}")]
+    ChangedMeanwhile {
+        /// The source's label.
+        label: String,
+        /// What is different.
+        what: String,
+    },
     /// A label that no source has.
     #[error("no source is called {label}: there are {}", known.join(", "))]
     NoLabel {
@@ -151,6 +159,22 @@ pub enum EngineError {
     NotEmpty {
         /// The folder.
         path: String,
+    },
+    /// The output folder is to be overwritten and holds something that is not of this program.
+    #[error("the output folder {path} holds {name}, which its report does not list")]
+    NotOurs {
+        /// The folder.
+        path: String,
+        /// What is in it.
+        name: String,
+    },
+    /// A source would be written over.
+    #[error("the source {source_path} lies inside the output folder {path}")]
+    SourceInside {
+        /// The folder.
+        path: String,
+        /// The source.
+        source_path: String,
     },
     /// The output folder would be read as part of a source.
     #[error("the output folder {path} lies inside the source {inside}")]
@@ -174,6 +198,15 @@ pub enum EngineError {
         /// The output folder.
         path: String,
     },
+    /// The plan of an output was made anew while a process wrote units of an earlier one.
+    #[error("{path} was planned anew meanwhile: this process has another plan")]
+    OtherPlan {
+        /// The output folder.
+        path: String,
+    },
+    /// The observer said to stop.
+    #[error("stopped before the end")]
+    Stopped,
     /// There is no plan where one is needed.
     #[error("{path} holds no plan")]
     NoPlan {
@@ -288,6 +321,15 @@ impl EngineError {
     #[must_use]
     pub fn within(self, what: impl Into<String>) -> Self {
         Self::Within { what: what.into(), source: Box::new(self) }
+    }
+
+    /// Whether it only was told to stop.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        match self {
+            Self::Within { source, .. } => source.is_stop(),
+            error => matches!(error, Self::Stopped),
+        }
     }
 
     /// Whether the user asked for something that cannot be asked for.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
 use diptych_format::{Format, Writer};
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
-use diptych_storage::read::LocalFile;
+use diptych_storage::read::{LocalFile, NamedFile};
 use diptych_storage::{ReadAt, RelPath};
 
 use crate::GENERATOR;
@@ -21,6 +22,7 @@ use crate::catalog::{Catalog, copy_lines};
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::plan::Plan;
+use crate::replace::remove_replaced;
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
 use crate::run::{Receipt, receipt, rejections_of};
 use crate::work::{
@@ -59,13 +61,18 @@ pub(crate) fn finish(
             .collect();
         let mut final_output = FinalOutput { out };
         let provenance = provenance(&report, &receipts, formats);
-        let finished = writer.finish(&units, &provenance, &mut final_output)?;
-        out.sync()?;
-        report.take(finished);
+        report.take(writer.finish(&units, &provenance, &mut final_output)?);
     }
     write_rejections(out, catalog, &receipts)?;
+    report.entries = names_to_publish(out, FINAL)?;
+    report.entries.push(REPORT.to_owned());
+    report.entries.sort();
+    report.entries.dedup();
     let name = format!("{FINAL}/{REPORT}");
     out.put(&work::path(&name)?, &to_json(&name, &report)?)?;
+    // All that is ready has its name on the disk before anything gives way to it or is moved.
+    out.sync()?;
+    remove_replaced(out)?;
     publish_all(out, FINAL, REPORT)?;
     out.remove(&work::path(WORK)?)?;
     Ok(report)
@@ -102,6 +109,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         datasets: books,
         splits,
         masks,
+        entries: Vec::new(),
         notices: catalog.head().notices.clone(),
     })
 }
@@ -163,7 +171,11 @@ impl FinishOutput for FinalOutput<'_> {
             path: path.display().to_string(),
             source,
         })?;
-        Ok(Arc::new(file))
+        let name = move |source: io::Error| {
+            let path = path.display().to_string();
+            io::Error::new(source.kind(), OutputError::Write { action: "read", path, source })
+        };
+        Ok(Arc::new(NamedFile { file: Arc::new(file), name }))
     }
 
     fn stage(&mut self, path: &RelPath) -> Result<Box<dyn StagedFile>, OutputError> {
@@ -197,17 +209,21 @@ fn write_rejections(
 
 /// Moves everything in `folder` to the root of the output, `last` last.
 pub(crate) fn publish_all(out: &LocalOutput, folder: &str, last: &str) -> Result<(), EngineError> {
-    let from = work::path(folder)?.under(out.root());
-    let mut names = entries(&from)?;
+    put_json(out, PUBLISHING, &names_to_publish(out, folder)?)?;
+    let mut names = entries(&work::path(folder)?.under(out.root()))?;
     // The one that says that all is there comes after all.
     names.sort_by_key(|name| (name == last, name.clone()));
-    // Of an earlier process that came as far as here, some may have been moved already.
-    let mut all: Vec<String> = work::get_json(out, PUBLISHING)?.unwrap_or_default();
-    all.extend(names.iter().cloned());
-    all.sort();
-    all.dedup();
-    put_json(out, PUBLISHING, &all)?;
     names.iter().try_for_each(|name| publish_entry(out, &format!("{folder}/{name}"), name))
+}
+
+/// The names of what is in `folder`, and of what an earlier process that came as far as here has
+/// moved from there already; sorted.
+fn names_to_publish(out: &LocalOutput, folder: &str) -> Result<Vec<String>, EngineError> {
+    let mut names: Vec<String> = work::get_json(out, PUBLISHING)?.unwrap_or_default();
+    names.extend(entries(&work::path(folder)?.under(out.root()))?);
+    names.sort();
+    names.dedup();
+    Ok(names)
 }
 
 /// Moves a file or folder. Into a folder that an earlier process has moved already goes what was
@@ -215,7 +231,7 @@ pub(crate) fn publish_all(out: &LocalOutput, folder: &str, last: &str) -> Result
 fn publish_entry(out: &LocalOutput, from: &str, to: &str) -> Result<(), EngineError> {
     let (source, target) = (work::path(from)?, work::path(to)?);
     let whole = source.under(out.root());
-    if !(whole.is_dir() && target.under(out.root()).is_dir()) {
+    if !(out.is_folder(&source)? && out.is_folder(&target)?) {
         return Ok(out.publish(&source, &target)?);
     }
     let names = entries(&whole)?;

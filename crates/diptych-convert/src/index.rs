@@ -19,7 +19,7 @@ use crate::catalog::{
 };
 use crate::error::{DamagedBy, EngineError};
 use crate::input::{Input, OpenCatalog, all_probed};
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, go_on};
 use crate::plan::id_digest;
 use crate::report::Books;
 use crate::source::OpenSource;
@@ -113,6 +113,11 @@ pub(crate) fn write_catalog(
         partitions,
         notices,
     };
+    for input in job.inputs {
+        if let Input::Release(open) = input {
+            open.check_whole(&job.limits)?;
+        }
+    }
     put_json(out, &format!("{at}/{HEAD}"), &head)
 }
 
@@ -235,23 +240,27 @@ pub(crate) fn read_edits(
     stop: &AtomicBool,
     take: &mut dyn FnMut(Edit) -> Result<(), EngineError>,
 ) -> Result<bool, EngineError> {
-    let within = |error: diptych_format::FormatError| {
+    let within = |error: EngineError| {
         let name = reader.partitions().get(partition).map_or("", String::as_str);
-        EngineError::from(error).within(format!("cannot index {}/{name}", open.terms.label))
+        error.within(format!("cannot index {}/{name}", open.terms.label))
     };
     let mut read = || -> Result<Option<u64>, EngineError> {
-        let mut edits = reader.read(partition).map_err(within)?;
+        let mut edits = reader.read(partition).map_err(|e| within(e.into()))?;
         let mut count = 0;
-        while let Some(edit) = edits.next().map_err(within)? {
+        while let Some(edit) = edits.next().map_err(|e| within(e.into()))? {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
+            go_on(job.observer)?;
             count += 1;
             take(edit)?;
         }
         Ok(Some(count))
     };
-    let read = read().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+    let read = read();
+    // What the system failed to read is no damage, whatever the reader has made of it.
+    let read = open.check_read().map_err(within).and(read);
+    let read = read.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
     if let Some(edits) = read {
         job.observer.event(Event::Indexed { edits });
     }
@@ -283,6 +292,7 @@ pub(crate) fn take_edits(
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
+            go_on(job.observer)?;
             let mut pair = pair.map_err(failed)?;
             open.check_addresses(&mut pair).map_err(failed)?;
             take(Edit::Pair(Box::new(pair)))?;

@@ -212,7 +212,10 @@ pub(crate) fn open_inputs(
         let (format, detection) = match &source.from {
             Some(name) => (format_named(formats, name, "read")?, None),
             None => {
-                let (format, detection) = detect(formats, tree.as_ref(), &path)?;
+                let detected = detect(formats, tree.as_ref(), &path);
+                // Who cannot look does not know.
+                tree.check_read()?;
+                let (format, detection) = detected?;
                 (format, Some(detection))
             }
         };

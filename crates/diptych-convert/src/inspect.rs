@@ -268,7 +268,7 @@ pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspect
     };
     let (all, tally) = gather(job, about.published, label, &partitions, read)?;
     let pool = crate::run::pool(job.jobs, partitions.len())?;
-    Ok(Inspection {
+    let inspection = Inspection {
         confidence: source.detection.as_ref().map(|d| d.confidence.to_string()),
         reason: source.detection.as_ref().map(|d| d.reason.clone()).unwrap_or_default(),
         files: source.tree.list().len() as u64,
@@ -277,7 +277,9 @@ pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspect
         parts: pool.install(|| reader.parts(&tally))?,
         notices: release_notices(source, reader.as_ref(), &tally, job.limits.notices),
         ..inspection(about, &source.terms, source.tree.root().to_path_buf(), all)
-    })
+    };
+    source.check_read()?;
+    Ok(inspection)
 }
 
 /// Says what is in a catalog, for each release that it was made of.

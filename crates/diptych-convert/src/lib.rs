@@ -30,6 +30,7 @@ pub mod observe;
 mod output;
 pub mod pictures;
 pub mod plan;
+mod replace;
 pub mod report;
 pub mod request;
 pub mod run;

@@ -2,6 +2,8 @@
 
 use diptych_format::Notice;
 
+use crate::error::EngineError;
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -52,10 +54,22 @@ pub enum Event {
     Finishing,
 }
 
-/// Is told what happens, by any thread.
+/// Is told what happens, by any thread, and says when to stop.
 pub trait Observer: Send + Sync {
     /// Takes an event.
     fn event(&self, event: Event);
+
+    /// Whether the work is to end where it is. It is asked before each edit that is read and each
+    /// atom that is written; what comes of it is
+    /// [`EngineError::Stopped`](crate::EngineError::Stopped), and what was done can be gone on with.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Ends the work where the observer says so.
+pub(crate) fn go_on(observer: &dyn Observer) -> Result<(), EngineError> {
+    if observer.is_stopped() { Err(EngineError::Stopped) } else { Ok(()) }
 }
 
 /// Listens to nothing.

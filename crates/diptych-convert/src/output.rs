@@ -6,10 +6,14 @@ use std::path::{Component, Path, PathBuf};
 use diptych_format::FormatError;
 use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
+use crate::catalog::HEAD;
 use crate::error::EngineError;
+use crate::replace::{replaced, whole_output};
 use crate::report::Report;
 use crate::request::Terms;
-use crate::work::{self, LOCK, PUBLISHING, REPORT, WORK, damaged, get_json};
+use crate::work::{
+    self, CATALOG, LOCK, PUBLISHING, REPLACES, REPORT, TERMS, WORK, WORKERS, damaged, get_json,
+};
 
 /// An output that this process plans or finishes.
 pub(crate) struct Begun<W = ()> {
@@ -24,6 +28,7 @@ impl Begun {
     /// Takes the folder, which is made where it is not there.
     pub(crate) fn at(out: LocalOutput) -> Result<Self, EngineError> {
         let made = !out.root().exists();
+        out.make_folder(&work::path(WORK)?)?;
         Ok(Self { _lock: lock(&out)?, out, writer: (), made })
     }
 
@@ -37,7 +42,7 @@ impl<W> Begun<W> {
     /// What cannot be gone on with leaves nothing behind: the same request would fail again, and
     /// another would be refused.
     pub(crate) fn give_up<T>(&self, error: EngineError) -> Result<T, EngineError> {
-        if is_final(&error) {
+        if is_final(&error) || is_early(&self.out, &error)? {
             self.leave_nothing()?;
         }
         Err(error)
@@ -52,6 +57,12 @@ impl<W> Begun<W> {
         }
         Ok(())
     }
+}
+
+/// Whether nothing that is done can be gone on with.
+fn is_early(out: &LocalOutput, error: &EngineError) -> Result<bool, EngineError> {
+    let head = format!("{CATALOG}/{HEAD}");
+    Ok(error.is_stop() && !out.exists(&work::path(&head)?))
 }
 
 /// Whether the same request fails again, whatever is mended on this machine.
@@ -74,6 +85,12 @@ pub(crate) fn lock(out: &LocalOutput) -> Result<Lock, EngineError> {
     taken.ok_or_else(|| EngineError::Locked { path: out.root().display().to_string() })
 }
 
+/// For as long as it is held nobody makes the output anew; any number of processes may hold it.
+pub(crate) fn worker_lock(out: &LocalOutput) -> Result<Lock, EngineError> {
+    let taken = Lock::share(&work::path(WORKERS)?.under(out.root()))?;
+    taken.ok_or_else(|| EngineError::Locked { path: out.root().display().to_string() })
+}
+
 /// The report of an output that is complete but for its working folder, which is removed here: a
 /// process died while it did so. Where `terms` are given the output has to be theirs.
 pub(crate) fn finished_but_unclean(
@@ -85,6 +102,10 @@ pub(crate) fn finished_but_unclean(
     if !out.exists(&work) {
         return Ok(None);
     }
+    // What is there may be the one that was to be replaced.
+    if out.exists(&work::path(REPLACES)?) {
+        return Ok(None);
+    }
     let report: Option<Report> = get_json(&out, REPORT)?;
     let Some(report) = report.filter(|report| terms.is_none_or(|terms| report.is_of(terms))) else {
         return Ok(None);
@@ -94,14 +115,23 @@ pub(crate) fn finished_but_unclean(
     Ok(Some(report))
 }
 
-/// Refuses an output folder that holds anything but our own working folder, or lies in a source.
-pub(crate) fn check_output(out: &Path, sources: &[PathBuf]) -> Result<(), EngineError> {
+/// Refuses an output folder that holds anything but our own working folder and, where it is to be
+/// overwritten, what this program has written; or that lies in a source, or a source in it.
+pub(crate) fn check_output(
+    out: &Path,
+    sources: &[PathBuf],
+    overwrite: bool,
+) -> Result<(), EngineError> {
     let path = || out.display().to_string();
     let whole = resolve(out);
     for source in sources {
         if whole.starts_with(resolve(source)) {
             let inside = source.display().to_string();
             return Err(EngineError::Inside { path: path(), inside });
+        }
+        if resolve(source).starts_with(&whole) {
+            let source_path = source.display().to_string();
+            return Err(EngineError::SourceInside { path: path(), source_path });
         }
     }
     let entries = match std::fs::read_dir(out) {
@@ -113,12 +143,25 @@ pub(crate) fn check_output(out: &Path, sources: &[PathBuf]) -> Result<(), Engine
         Err(error) => return Err(damaged(&path(), error)),
     };
     // A process that died while it moved the last entries has left some of them here.
-    let moved: Option<Vec<String>> = get_json(&LocalOutput::new(out, false), PUBLISHING)?;
-    let moved = moved.filter(|_| !out.join(REPORT).exists()).unwrap_or_default();
+    let tree = LocalOutput::new(out, false);
+    let moved: Option<Vec<String>> = get_json(&tree, PUBLISHING)?;
+    let mut ours = moved.filter(|_| !out.join(REPORT).exists()).unwrap_or_default();
+    let mut is_whole = false;
+    if overwrite || tree.exists(&work::path(TERMS)?) {
+        ours.extend(replaced(&tree)?);
+    }
+    if overwrite && let Some(names) = whole_output(&tree)? {
+        is_whole = true;
+        ours.extend(names);
+    }
     for entry in entries {
         let name = entry.map_err(|error| damaged(&path(), error))?.file_name();
-        if name != WORK && !moved.iter().any(|moved| name == moved.as_str()) {
-            return Err(EngineError::NotEmpty { path: path() });
+        if name != WORK && !ours.iter().any(|our| name == our.as_str()) {
+            let name = name.to_string_lossy().into_owned();
+            return Err(match is_whole {
+                true => EngineError::NotOurs { path: path(), name },
+                false => EngineError::NotEmpty { path: path() },
+            });
         }
     }
     Ok(())

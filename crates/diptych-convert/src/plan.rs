@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::catalog::Catalog;
 use crate::error::EngineError;
 use crate::index::RejectionLines;
+use crate::observe::{Observer, go_on};
 use crate::report::Books;
 use crate::request::Terms;
 use crate::run::pool;
@@ -81,13 +82,14 @@ pub(crate) fn write_plan(
     terms: Terms,
     writer: &dyn Writer,
     jobs: NonZeroUsize,
+    observer: &dyn Observer,
     out: &LocalOutput,
 ) -> Result<Plan, EngineError> {
     let mut books = Books::default();
     catalog.head().partitions.iter().for_each(|partition| books.add(&partition.books));
     let partitions = catalog.head().partitions.len();
     let scanned: Result<Vec<_>, _> = pool(jobs, partitions)?.install(|| {
-        let scan = |partition| scan(catalog, partition, &terms, writer);
+        let scan = |partition| scan(catalog, partition, &terms, writer, observer);
         (0..partitions).into_par_iter().map(scan).collect()
     });
     let mut partitions = Vec::new();
@@ -99,7 +101,7 @@ pub(crate) fn write_plan(
     drop_repeats(catalog, &mut partitions, ids, terms.strict, &mut books, out)?;
     drop_beyond(catalog, &mut partitions, terms.limit, &mut books)?;
     let units = cut(&partitions, terms.shard_size, writer.divides_splits());
-    let digest = file::save(out, &terms, &books, &units)?;
+    let digest = file::save(out, catalog, &terms, &books, &units)?;
     Ok(Plan { terms, units, books, digest })
 }
 
@@ -109,11 +111,13 @@ fn scan(
     partition: usize,
     terms: &Terms,
     writer: &dyn Writer,
+    observer: &dyn Observer,
 ) -> Result<(Vec<PlanRow>, Vec<u128>), EngineError> {
     let mut rows = Vec::new();
     let mut ids = Vec::new();
     let mut atom: Option<String> = None;
     for pair in catalog.pairs(partition, 0, u64::MAX)? {
+        go_on(observer)?;
         let pair = pair?;
         if pair.target.is_none() && !writer.holds_pairs_without_target() {
             let (pair_id, format) = (pair.pair_id, terms.to.clone());

@@ -221,6 +221,9 @@ pub struct Report {
     /// What became of masks, by dataset and edit type.
     #[serde(default)]
     pub masks: MaskBooks,
+    /// The files and folders at the root of the output, sorted: what `--overwrite` may remove.
+    #[serde(default)]
+    pub entries: Vec<String>,
     /// What else is to be known of the releases.
     pub notices: Vec<Notice>,
 }

@@ -65,6 +65,9 @@ pub struct Request {
     pub shard_size: u64,
     /// Fails at the first rejection.
     pub strict: bool,
+    /// Whether what an earlier command of this program made or began in the output folder gives
+    /// way. What the same request began is gone on with all the same.
+    pub overwrite: bool,
     /// Threads.
     pub jobs: NonZeroUsize,
     /// Whether files are on the disk before they count.
@@ -99,6 +102,7 @@ impl Request {
             limit: None,
             shard_size: Self::SHARD_SIZE,
             strict: false,
+            overwrite: false,
             jobs: default_jobs(),
             durable: true,
             limits: Limits::DEFAULT,

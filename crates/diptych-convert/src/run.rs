@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
 use crate::masks::MaskBooks;
-use crate::observe::{Event, Observer};
+use crate::observe::{Event, Observer, go_on};
 use crate::plan::{Plan, UnitPlan, atom_of};
 use crate::report::Books;
 use crate::request::Terms;
@@ -161,14 +161,20 @@ fn run_unit(job: &UnitJob<'_>, number: u32, plan: &UnitPlan) -> Result<(), Engin
             return Err(error);
         }
     };
+    if !job.plan.is_current(job.out)? {
+        job.out.remove(&staging)?;
+        return Err(EngineError::OtherPlan { path: job.out.root().display().to_string() });
+    }
     let name = format!("{folder}/{RECEIPT}");
     job.out.put(&work::path(&name)?, &to_json(&name, &receipt)?)?;
     let place = work::path(&work::unit(number))?;
     if let Err(error) = job.out.publish(&staging, &place) {
+        // Where it was moved, it is only not known to be on the disk.
+        let is_moved = !job.out.exists(&staging);
         let published = self::receipt(job.out, job.plan, number)?;
         job.out.remove(&staging)?;
         // Another process was faster: a unit is published once.
-        if published.is_none() {
+        if is_moved || published.is_none() {
             return Err(error.into());
         }
     }
@@ -202,6 +208,7 @@ fn write_unit(
         masks: MaskBooks::default(),
     };
     let mut row = job.plan.first_row(number);
+    let mut files = BTreeSet::new();
     for run in &plan.runs {
         let mask_from = job.plan.terms.masks_of(job.catalog.label(run.partition as usize));
         let mut pairs = job.catalog.pairs(run.partition as usize, run.first, run.count)?.peekable();
@@ -210,7 +217,8 @@ fn write_unit(
             let pair = pair?;
             let atom = atom_of(&pair, job.writer.grain()).map(str::to_owned);
             let mut samples = Vec::with_capacity(1);
-            let mut take = |pair: EditPair| -> Result<(), EngineError> {
+            let mut take = |mut pair: EditPair| -> Result<(), EngineError> {
+                files.extend(pair.addresses_mut().filter_map(|address| address.file()));
                 read += 1;
                 row += 1;
                 match stage.sample(pair, row - 1, &mask_from)? {
@@ -225,6 +233,7 @@ fn write_unit(
                 }
                 Ok(())
             };
+            go_on(job.observer)?;
             take(pair)?;
             let continues = |next: &Result<EditPair, EngineError>| {
                 let of = next.as_ref().ok().and_then(|next| atom_of(next, job.writer.grain()));
@@ -234,7 +243,7 @@ fn write_unit(
                 take(pair?)?;
             }
             let atom = Atom { samples };
-            writer.write(&atom).map_err(|error| failed_atom(job, &atom, error))?;
+            writer.write(&atom).map_err(|error| failed_atom(&atom, error))?;
             let bytes = enter(&mut receipt, &atom);
             job.observer.event(Event::Moved { bytes, pairs: atom.samples.len() as u64 });
         }
@@ -245,6 +254,7 @@ fn write_unit(
         }
     }
     receipt.files = writer.close()?;
+    sources.check_unchanged(files)?;
     rejections.close()?;
     if output.small {
         job.out.sync()?;
@@ -269,23 +279,12 @@ fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
     bytes
 }
 
-/// Says which pairs were being written, and from what files where it is these that fail.
-fn failed_atom(job: &UnitJob<'_>, atom: &Atom, error: FormatError) -> EngineError {
+/// Says which pairs were being written.
+fn failed_atom(atom: &Atom, error: FormatError) -> EngineError {
     if matches!(error, FormatError::Pair { .. }) {
         // It is of a pair that came before, and says which.
         return error.into();
     }
     let ids: Vec<_> = atom.samples.iter().map(|sample| sample.pair.pair_id.as_str()).collect();
-    let mut what = format!("cannot write {}", ids.join(", "));
-    if matches!(error, FormatError::Output(OutputError::Read { .. })) {
-        let mut numbers = BTreeSet::new();
-        for sample in &atom.samples {
-            let mut pair = sample.pair.clone();
-            numbers.extend(pair.addresses_mut().filter_map(|address| address.file()));
-        }
-        let files: Vec<_> =
-            numbers.into_iter().map(|number| job.sources.name(number).to_string()).collect();
-        what = format!("{what} (from {})", files.join(", "));
-    }
-    EngineError::from(error).within(what)
+    EngineError::from(error).within(format!("cannot write {}", ids.join(", ")))
 }

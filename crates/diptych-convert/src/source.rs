@@ -11,9 +11,9 @@ use diptych_format::{
 };
 use diptych_schema::Address;
 use diptych_storage::parquet::cells::{CellPlace, Cells};
-use diptych_storage::read::Pieces;
+use diptych_storage::read::{NamedFile, Pieces};
 use diptych_storage::recent::Recent;
-use diptych_storage::tree::open_listed;
+use diptych_storage::tree::{TreeEntry, look_at_listed, open_listed};
 use diptych_storage::{Limits, LocalTree, ReadAt, ReadTree};
 use sha2::{Digest, Sha256};
 
@@ -70,22 +70,44 @@ impl OpenSource {
     ) -> Result<Box<dyn Reader>, EngineError> {
         let dynamic = |tree: &Arc<LocalTree>| Arc::clone(tree) as Arc<dyn ReadTree>;
         let folders = self.folders.iter().map(|(key, tree)| (*key, dynamic(tree))).collect();
-        Ok(self.format.open_reader(ReaderInput {
+        let opened = self.format.open_reader(ReaderInput {
             tree: dynamic(&self.tree),
             label: &self.terms.label,
             options: &self.options,
             folders,
             limits,
             probe,
-        })?)
+        });
+        self.check_read()?;
+        Ok(opened?)
     }
 
     /// It as a catalog states it.
     pub(crate) fn catalogued(&self) -> CatalogSource {
         let (terms, root) = (self.terms.clone(), self.tree.root());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_path_buf());
-        let trees = std::iter::once(&self.tree).chain(self.folders.values());
-        CatalogSource { terms, root, listing: listing(trees.map(AsRef::as_ref)) }
+        CatalogSource { terms, root, listing: listing(self.trees()) }
+    }
+
+    /// Refuses a release whose files could not all be read, or were written meanwhile.
+    pub(crate) fn check_whole(&self, limits: &Limits) -> Result<(), EngineError> {
+        self.check_read()?;
+        for tree in self.trees() {
+            if let Some(what) = tree.what_changed(limits)? {
+                let label = self.terms.label.clone();
+                return Err(EngineError::ChangedMeanwhile { label, what });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a release whose files could not all be read: what is said of it then is not so.
+    pub(crate) fn check_read(&self) -> Result<(), EngineError> {
+        Ok(self.trees().try_for_each(LocalTree::check_read)?)
+    }
+
+    fn trees(&self) -> impl Iterator<Item = &LocalTree> {
+        std::iter::once(&self.tree).chain(self.folders.values()).map(AsRef::as_ref)
     }
 
     /// Places in this release.
@@ -175,6 +197,19 @@ pub(crate) struct Sources {
     files: Arc<Files>,
 }
 
+fn unreadable(label: &str, piece: &Piece, source: io::Error) -> EngineError {
+    EngineError::ReadSource { label: label.to_owned(), file: piece.path.to_string(), source }
+}
+
+/// What went wrong with a file, told with its name: whoever copies from it does not know it.
+fn named(label: &str, file: &str, source: io::Error) -> io::Error {
+    if source.get_ref().is_some_and(|error| error.is::<EngineError>()) {
+        return source;
+    }
+    let (label, file) = (label.to_owned(), file.to_owned());
+    io::Error::new(source.kind(), EngineError::ReadSource { label, file, source })
+}
+
 /// A file that is opened when it is read, and opened again where it was closed since: so any number
 /// of pictures can wait for their turn, however many files they are in.
 struct LaterFile {
@@ -213,7 +248,11 @@ impl ReadAt for CellFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let open = || Files::later(&self.files, self.place.file).map_err(io::Error::other);
-        self.files.cells.read_at(self.place, open, offset, buffer)
+        let read = self.files.cells.read_at(self.place, open, offset, buffer);
+        read.map_err(|error| {
+            let Place { source, file, .. } = self.files.name(self.place.file);
+            named(&source, &file.unwrap_or_default(), error)
+        })
     }
 }
 
@@ -284,17 +323,38 @@ impl Sources {
 
     /// That a picture cannot be read.
     pub(crate) fn read_error(&self, address: &Address, source: io::Error) -> EngineError {
+        let source = match source.downcast::<EngineError>() {
+            // It says which file it is.
+            Ok(error) => return error,
+            Err(source) => source,
+        };
         let in_none = || Place::file("the catalog", "a picture");
         let place = address.file().map_or_else(in_none, |number| self.name(number));
         let file = place.file.unwrap_or_default();
         EngineError::ReadSource { label: place.source, file, source }
     }
 
+    /// Refuses files that are not what they were: what was copied from them meanwhile may be of
+    /// both.
+    pub(crate) fn check_unchanged(
+        &self,
+        numbers: impl IntoIterator<Item = u32>,
+    ) -> Result<(), EngineError> {
+        for number in numbers {
+            let Some(file) = self.files.files.get(number as usize) else { continue };
+            for piece in &file.pieces {
+                let root = self.files.root(&file.source)?;
+                let now = look_at_listed(&root.path, &piece.path);
+                let now = now.map_err(|source| unreadable(&file.source, piece, source))?;
+                self.files.compare(&file.source, piece, &now)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What a file is called.
     pub(crate) fn name(&self, number: u32) -> Place {
-        let Some(file) = self.files.files.get(number as usize) else { return Place::default() };
-        let path = file.pieces.first().map(|piece| piece.path.to_string());
-        Place { source: file.source.clone(), file: path, ..Place::default() }
+        self.files.name(number)
     }
 
     /// Where a picture of that name in that file is, for a rejection.
@@ -305,6 +365,12 @@ impl Sources {
 }
 
 impl Files {
+    fn name(&self, number: u32) -> Place {
+        let Some(file) = self.files.get(number as usize) else { return Place::default() };
+        let path = file.pieces.first().map(|piece| piece.path.to_string());
+        Place { source: file.source.clone(), file: path, ..Place::default() }
+    }
+
     fn later(files: &Arc<Self>, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
         let length = files.open(number)?.len();
         Ok(Arc::new(LaterFile { files: Arc::clone(files), number, length }))
@@ -327,26 +393,30 @@ impl Files {
         Ok(Arc::clone(open.as_ref()))
     }
 
-    fn piece(&self, label: &str, piece: &Piece) -> Result<Arc<dyn ReadAt>, EngineError> {
-        let root = self.roots.get(label).ok_or_else(|| EngineError::NoLabel {
+    fn root(&self, label: &str) -> Result<&Root, EngineError> {
+        self.roots.get(label).ok_or_else(|| EngineError::NoLabel {
             label: label.to_owned(),
             known: self.roots.keys().cloned().collect(),
-        })?;
+        })
+    }
+
+    fn piece(&self, label: &str, piece: &Piece) -> Result<Arc<dyn ReadAt>, EngineError> {
+        let root = self.root(label)?;
         let (file, now) =
-            open_listed(&root.path, &piece.path).map_err(|source| EngineError::ReadSource {
-                label: label.to_owned(),
-                file: piece.path.to_string(),
-                source,
-            })?;
-        let changed = |what: String| EngineError::Changed { label: label.to_owned(), what };
-        if now.length != piece.length {
-            let (path, was, is) = (&piece.path, piece.length, now.length);
-            return Err(changed(format!("{path} had {was} bytes and has {is}")));
+            open_listed(&root.path, &piece.path).map_err(|e| unreadable(label, piece, e))?;
+        self.compare(label, piece, &now)?;
+        // Of a file in pieces it is known here only which of them it is.
+        let (label, path) = (label.to_owned(), piece.path.to_string());
+        Ok(Arc::new(NamedFile { file, name: move |error| named(&label, &path, error) }))
+    }
+
+    /// Refuses a piece that is not what it was.
+    fn compare(&self, label: &str, piece: &Piece, now: &TreeEntry) -> Result<(), EngineError> {
+        let in_place = self.roots.get(label).is_some_and(|root| root.in_place);
+        match piece.entry().what_changed(now, in_place) {
+            Some(what) => Err(EngineError::Changed { label: label.to_owned(), what }),
+            None => Ok(()),
         }
-        if root.in_place && now.modified != piece.modified {
-            return Err(changed(format!("{} was written since", piece.path)));
-        }
-        Ok(file)
     }
 }
 
@@ -361,13 +431,7 @@ pub(crate) fn what_changed<'a>(
         let path = &piece.path;
         match tree.entry(path.as_str()) {
             None => Some(format!("{path} is not there any more")),
-            Some(now) if now.length != piece.length => {
-                Some(format!("{path} had {} bytes and has {}", piece.length, now.length))
-            }
-            Some(now) if with_times && now.modified != piece.modified => {
-                Some(format!("{path} was written since"))
-            }
-            Some(_) => None,
+            Some(now) => piece.entry().what_changed(now, with_times),
         }
     })
 }

@@ -5,9 +5,11 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::io;
 
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, OutputError, WriteTree};
+use parquet::errors::ParquetError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -21,6 +23,18 @@ pub const TERMS: &str = ".diptych/request.json";
 
 /// Who works on the output.
 pub const LOCK: &str = ".diptych/lock";
+
+/// Held, by any number of processes together, while they write units only.
+pub const WORKERS: &str = ".diptych/workers";
+
+/// Names at the root of an output that is there whole and gives way to this one.
+pub const REPLACES: &str = ".diptych/replaces.json";
+
+/// The units that are done.
+pub const UNITS: &str = ".diptych/units";
+
+/// The units that are being written.
+pub const STAGING: &str = ".diptych/staging";
 
 /// The catalog.
 pub const CATALOG: &str = ".diptych/catalog";
@@ -46,7 +60,7 @@ pub const REJECTIONS: &str = "rejections.jsonl";
 /// Where a unit is published.
 #[must_use]
 pub fn unit(number: u32) -> String {
-    format!(".diptych/units/{number:06}")
+    format!("{UNITS}/{number:06}")
 }
 
 /// Where a unit is written: a place of its own each time, since the same unit may be written at
@@ -56,7 +70,7 @@ pub fn staging(number: u32) -> String {
     // The keys of a hasher are the one source of chance that the standard library has. Nothing
     // that is kept depends on it.
     let chance = RandomState::new().build_hasher().finish();
-    format!(".diptych/staging/{number:06}-{chance:016x}")
+    format!("{STAGING}/{number:06}-{chance:016x}")
 }
 
 /// A path that is one by construction.
@@ -112,6 +126,13 @@ pub(crate) fn damaged(path: &str, source: impl Into<DamagedBy>) -> EngineError {
     match source.into() {
         // The disk's fault, or the system's: what is in the file is not known.
         DamagedBy::Io(source) => EngineError::Work { path, source },
+        DamagedBy::Parquet(ParquetError::External(error)) => match error.downcast::<io::Error>() {
+            Ok(source) => EngineError::Work { path, source: *source },
+            Err(error) => {
+                let source = DamagedBy::Parquet(ParquetError::External(error));
+                EngineError::Damaged { path, source }
+            }
+        },
         source => EngineError::Damaged { path, source },
     }
 }

@@ -112,6 +112,14 @@ pub fn decode(bytes: &[u8], limits: DecodeLimits) -> Result<Rgb, DecodeError> {
     Ok(stored.upright())
 }
 
+/// What a decoder says, in one line: some end theirs.
+fn broken(said: &dyn std::fmt::Display) -> DecodeError {
+    let said = said.to_string();
+    let words = said.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    DecodeError::Broken { what: words.join(" ") }
+}
+
 /// Type and stored size of a picture.
 fn head(bytes: &[u8]) -> Result<(MediaType, (u32, u32)), DecodeError> {
     match probe::probe_head(bytes, bytes.len() as u64) {

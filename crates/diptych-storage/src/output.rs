@@ -183,6 +183,8 @@ impl LocalOutput {
     fn sync_folder(&self, folder: &Path) -> Result<(), OutputError> {
         // Only Unix lets a folder be opened to be synced.
         if cfg!(unix) && self.durable {
+            // What a path without a name before it begins in.
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
             let synced = File::open(folder).and_then(|folder| folder.sync_all());
             synced.map_err(|e| write_error("sync the folder", folder, e))?;
         }
@@ -223,8 +225,11 @@ impl LocalOutput {
     /// Moves a file or folder, durably where the tree is durable.
     fn move_durably(&self, from: &Path, to: &Path) -> Result<(), OutputError> {
         self.make_parent(to)?;
-        if from.is_dir() {
-            self.sync_folder(from)?;
+        // What is in a folder has its names on the disk before it is moved; a file is moved to say
+        // of what lies beside it that it is complete.
+        match from.parent() {
+            Some(parent) if !is_folder(from)? => self.sync_folder(parent)?,
+            _ => self.sync_folder(from)?,
         }
         fs::rename(from, to).map_err(|e| write_error("publish", to, e))?;
         for folder in [to.parent(), from.parent()].into_iter().flatten() {
@@ -244,7 +249,7 @@ impl LocalOutput {
 
     /// Moves a file, or a folder to where another may be.
     fn merge_into(&self, from: &Path, to: &Path) -> Result<(), OutputError> {
-        if !(from.is_dir() && to.is_dir()) {
+        if !(is_folder(from)? && is_folder(to)?) {
             return self.move_quickly(from, to);
         }
         let failed = |e| write_error("read", from, e);
@@ -257,13 +262,46 @@ impl LocalOutput {
 
     /// Makes the folder of `path`, and has the disk know of each that is new.
     fn make_parent(&self, path: &Path) -> Result<(), OutputError> {
-        let Some(parent) = path.parent() else { return Ok(()) };
-        let missing: Vec<_> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
-        fs::create_dir_all(parent).map_err(|e| write_error("make the folder", parent, e))?;
+        path.parent().map_or(Ok(()), |parent| self.make_all(parent))
+    }
+
+    /// Makes a folder and those above it, and has the disk know of each that is new.
+    fn make_all(&self, folder: &Path) -> Result<(), OutputError> {
+        let missing: Vec<_> = folder.ancestors().take_while(|folder| !is_there(folder)).collect();
+        fs::create_dir_all(folder).map_err(|e| write_error("make the folder", folder, e))?;
         for made in missing {
             self.sync_folder(made.parent().unwrap_or(made))?;
         }
         Ok(())
+    }
+
+    /// Makes a folder, durably where the tree is durable.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn make_folder(&self, path: &RelPath) -> Result<(), OutputError> {
+        self.make_all(&path.under(&self.root))
+    }
+
+    /// Whether there is a folder.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`] where it cannot be looked at.
+    pub fn is_folder(&self, path: &RelPath) -> Result<bool, OutputError> {
+        is_folder(&path.under(&self.root))
+    }
+}
+
+/// Whether something is there. The folder that a path without a name before it begins in is.
+fn is_there(folder: &Path) -> bool {
+    folder.as_os_str().is_empty() || folder.exists()
+}
+
+fn is_folder(path: &Path) -> Result<bool, OutputError> {
+    match fs::metadata(path) {
+        Ok(meta) => Ok(meta.is_dir()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(write_error("look at", path, error)),
     }
 }
 
@@ -541,12 +579,28 @@ impl Lock {
     /// # Errors
     /// [`OutputError::Write`] where the lock's file cannot be made.
     pub fn take(path: &Path) -> Result<Option<Self>, OutputError> {
+        Self::by(path, File::try_lock)
+    }
+
+    /// Takes the lock at `path` together with others that share it; `None` where somebody has it
+    /// alone.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`] where the lock's file cannot be made.
+    pub fn share(path: &Path) -> Result<Option<Self>, OutputError> {
+        Self::by(path, File::try_lock_shared)
+    }
+
+    fn by(
+        path: &Path,
+        lock: impl FnOnce(&File) -> Result<(), fs::TryLockError>,
+    ) -> Result<Option<Self>, OutputError> {
         let failed = |e| write_error("lock", path, e);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed)?;
         }
         let file = File::create(path).map_err(failed)?;
-        match file.try_lock() {
+        match lock(&file) {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(failed(error)),

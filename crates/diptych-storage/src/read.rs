@@ -96,14 +96,38 @@ impl ReadAt for LocalFile {
         if self.file.metadata()?.len() == self.length { share(&self.file, to) } else { Ok(false) }
     }
 
-    #[cfg(unix)]
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)
+        #[cfg(unix)]
+        let read = std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)?;
+        #[cfg(windows)]
+        let read = std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)?;
+        if read == 0 && offset < self.length && !buffer.is_empty() {
+            let what = format!("it ends before byte {offset} and had {} bytes", self.length);
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+        }
+        Ok(read)
+    }
+}
+
+/// A file whose errors are told with its name, for those that have no name for it.
+pub struct NamedFile<F> {
+    /// The file.
+    pub file: Arc<dyn ReadAt>,
+    /// Puts the name to an error.
+    pub name: F,
+}
+
+impl<F: Fn(io::Error) -> io::Error + Send + Sync> ReadAt for NamedFile<F> {
+    fn len(&self) -> u64 {
+        self.file.len()
     }
 
-    #[cfg(windows)]
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
+        self.file.read_at(offset, buffer).map_err(&self.name)
+    }
+
+    fn share_with(&self, to: &File) -> io::Result<bool> {
+        self.file.share_with(to)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A release as a tree of files.
 
 mod listing;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,8 @@ use crate::limits::Limits;
 use crate::path::RelPath;
 use crate::read::{LocalFile, ReadAt};
 use crate::text::visible;
-use listing::{Listing, changed};
+use listing::{Listing, changed, is_folder, read_error};
+use watch::Failures;
 
 /// A file of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,22 @@ pub struct TreeEntry {
     pub length: u64,
     /// Time of the last change, in nanoseconds since 1970; 0 where the store has none.
     pub modified: u64,
+}
+
+impl TreeEntry {
+    /// What is different about the same file by now: a fragment; `None` where nothing is. A copy
+    /// has times of its own.
+    #[must_use]
+    pub fn what_changed(&self, now: &Self, with_times: bool) -> Option<String> {
+        let (path, was, is) = (&self.path, self.length, now.length);
+        if was != is {
+            Some(format!("{path} had {was} bytes and has {is}"))
+        } else if with_times && self.modified != now.modified {
+            Some(format!("{path} was written since"))
+        } else {
+            None
+        }
+    }
 }
 
 /// What was seen while listing that is no file to be read, or lies elsewhere.
@@ -87,10 +105,10 @@ pub trait ReadTree: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// A folder cannot be read.
-    #[error("cannot read the folder {path}")]
+    /// A folder, or a file in it, cannot be read or looked at.
+    #[error("cannot read {path}")]
     Read {
-        /// The folder.
+        /// The folder or file.
         path: String,
         /// What the system said.
         #[source]
@@ -134,6 +152,7 @@ pub struct LocalTree {
     root: PathBuf,
     entries: Vec<TreeEntry>,
     oddities: Vec<Oddity>,
+    failures: Failures,
 }
 
 impl LocalTree {
@@ -149,7 +168,36 @@ impl LocalTree {
         }
         let root = snapshot_of_cache(folder)?.unwrap_or_else(|| folder.to_path_buf());
         let (entries, oddities) = Listing::new(limits, &root).all(&root)?;
-        Ok(Self { root, entries, oddities })
+        Ok(Self { root, entries, oddities, failures: Failures::default() })
+    }
+
+    /// Whether the system has opened and read all that was asked of it. What a reader cannot read
+    /// it may take for damage, which it is only where this is so.
+    ///
+    /// # Errors
+    /// [`TreeError::Read`] with the first file that failed, whoever read it.
+    pub fn check_read(&self) -> Result<(), TreeError> {
+        match self.failures.first() {
+            Some((path, error)) => Err(read_error(&path.under(&self.root), error)),
+            None => Ok(()),
+        }
+    }
+
+    /// What is different from this listing by now: a fragment; `None` where nothing is.
+    ///
+    /// # Errors
+    /// [`TreeError`] where the folder cannot be listed any more.
+    pub fn what_changed(&self, limits: &Limits) -> Result<Option<String>, TreeError> {
+        let now = Self::open(&self.root, limits)?;
+        let gone = self.entries.iter().find_map(|was| match now.entry(was.path.as_str()) {
+            None => Some(format!("{} is not there any more", was.path)),
+            Some(is) => was.what_changed(is, true),
+        });
+        let new = || {
+            let new = now.entries.iter().find(|is| self.entry(is.path.as_str()).is_none());
+            new.map(|is| format!("{} was not there", is.path))
+        };
+        Ok(gone.or_else(new))
     }
 
     /// The folder that paths start from.
@@ -169,8 +217,17 @@ impl ReadTree for LocalTree {
     }
 
     fn open(&self, path: &RelPath) -> io::Result<Arc<dyn ReadAt>> {
-        let (file, _) = open_regular(&path.under(&self.root))?;
-        Ok(Arc::new(LocalFile::new(file)?))
+        let opened = open_regular(&path.under(&self.root));
+        match opened.and_then(|(file, _)| LocalFile::new(file)) {
+            Ok(file) => Ok(self.failures.watched(path, file)),
+            Err(error) => {
+                // Whether another file is there is asked for in this way too.
+                if self.entry(path.as_str()).is_some() {
+                    self.failures.note(path, &error);
+                }
+                Err(error)
+            }
+        }
     }
 }
 
@@ -187,6 +244,15 @@ pub fn open_listed(root: &Path, path: &RelPath) -> io::Result<(Arc<dyn ReadAt>, 
     let (file, meta) = open_regular(&path.under(root))?;
     let entry = TreeEntry { path: path.clone(), length: meta.len(), modified: changed(&meta) };
     Ok((Arc::new(LocalFile::new(file)?), entry))
+}
+
+/// Says what a file below `root` that was listed before is now.
+///
+/// # Errors
+/// Those of the system.
+pub fn look_at_listed(root: &Path, path: &RelPath) -> io::Result<TreeEntry> {
+    let meta = fs::metadata(path.under(root))?;
+    Ok(TreeEntry { path: path.clone(), length: meta.len(), modified: changed(&meta) })
 }
 
 /// Opens a file that is one. What was listed as a file may have become something else since, and
@@ -214,7 +280,7 @@ fn reference(path: &Path) -> Option<String> {
 /// The snapshot meant by `folder`, where it is the cache folder of a repository.
 fn snapshot_of_cache(folder: &Path) -> Result<Option<PathBuf>, TreeError> {
     let snapshots = folder.join("snapshots");
-    if !snapshots.is_dir() || !folder.join("blobs").is_dir() {
+    if !is_folder(&snapshots)? || !is_folder(&folder.join("blobs"))? {
         return Ok(None);
     }
     if let Some(named) = reference(&folder.join("refs").join("main")) {

@@ -247,6 +247,9 @@ fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
         "picture_bytes": picture_bytes,
         "output_bytes": bytes,
         "masks": masks_by_edit_type(samples),
+        "entries": [
+            ".nv-meta", "README.md", "data", "rejections.jsonl", "report.json", "wids-train.json"
+        ],
         "notices": [],
     });
     assert_eq!(serde_json::to_value(report).unwrap(), wanted);

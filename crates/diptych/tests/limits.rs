@@ -1,6 +1,11 @@
 //! Limits of a request: they are part of what an output and a catalog are made by.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests state what they expect by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state what they expect by panicking"
+)]
 
 mod support;
 

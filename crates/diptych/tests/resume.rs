@@ -10,104 +10,17 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::sync::{Barrier, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use diptych::format::Probe;
 use diptych::{EngineError, Event, MaskGrid, Observer, Request, RunRequest, Silent};
-use support::folder::{assert_same, copy, good_release, tree};
+use support::folder::{assert_same, tree};
 use support::job::{self, convert, run_units, threads, whole_message};
 use support::made::Made;
-use tempfile::TempDir;
-
-/// A copy of the good release, which may be changed, and a place for an output.
-struct Scene {
-    dir: TempDir,
-}
-
-impl Scene {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        copy(&good_release(), &dir.path().join("release"));
-        Self { dir }
-    }
-
-    fn release(&self) -> PathBuf {
-        self.dir.path().join("release")
-    }
-
-    fn out(&self) -> PathBuf {
-        self.dir.path().join("out")
-    }
-
-    fn request(&self) -> Request {
-        Request { shard_size: 30_000, ..job::request(&self.release(), &self.out()) }
-    }
-
-    /// Plans the output, and gives the number of units.
-    fn plan(&self) -> usize {
-        diptych::engine().plan(&self.request(), &Silent).unwrap().units.len()
-    }
-
-    /// What the request makes where nothing interrupts it.
-    fn whole(&self) -> BTreeMap<String, Vec<u8>> {
-        let out = self.dir.path().join("whole");
-        if !out.exists() {
-            convert(&Request { out: out.clone(), ..self.request() }).unwrap();
-        }
-        tree(&out)
-    }
-
-    /// Goes on with the output, which then is what it would have been.
-    fn goes_on(&self) {
-        convert(&self.request()).unwrap();
-        assert_same(&tree(&self.out()), &self.whole());
-    }
-
-    fn refuses(&self) -> EngineError {
-        diptych::engine().convert(&self.request(), &Silent).unwrap_err()
-    }
-
-    /// The names of the units that are done.
-    fn done(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.out().join(".diptych/units"));
-        let entries = entries.into_iter().flatten();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-/// A file as it was, to be put back with its time.
-struct Kept {
-    path: PathBuf,
-    bytes: Vec<u8>,
-    time: SystemTime,
-}
-
-impl Kept {
-    fn new(path: PathBuf) -> Self {
-        let time = fs::metadata(&path).unwrap().modified().unwrap();
-        Self { bytes: fs::read(&path).unwrap(), path, time }
-    }
-
-    fn cut(&self, length: u64) {
-        File::options().write(true).open(&self.path).unwrap().set_len(length).unwrap();
-    }
-
-    fn put_back(&self) {
-        fs::write(&self.path, &self.bytes).unwrap();
-        set_time(&self.path, self.time);
-    }
-}
-
-fn set_time(path: &Path, time: SystemTime) {
-    File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
-}
+use support::scene::{Kept, Scene, set_time};
 
 #[test]
 fn units_that_are_done_are_not_done_again() {

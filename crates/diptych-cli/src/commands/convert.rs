@@ -196,9 +196,10 @@ fn losses(book: &Book) -> String {
 }
 
 pub(crate) fn index(args: args::Index, printer: &Printer) -> anyhow::Result<Outcome> {
-    let args::Index { sources, out, work, json } = args;
+    let args::Index { sources, out, overwrite, work, json } = args;
     // An index has no format to write.
-    let request = Request { durable: !work.no_sync, ..reading(sources, work.jobs, "", out)? };
+    let durable = !work.no_sync;
+    let request = Request { overwrite, durable, ..reading(sources, work.jobs, "", out)? };
     let indexed = diptych::engine().index(&request, printer)?;
     printer.end_bar();
     let listed = request.out.join("catalog.json").display().to_string();

@@ -37,7 +37,7 @@ pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
 }
 
 fn request(args: RequestArgs) -> anyhow::Result<Request> {
-    let RequestArgs { sources, to, out, limit, shard_size, strict, work, .. } = args;
+    let RequestArgs { sources, to, out, overwrite, limit, shard_size, strict, work, .. } = args;
     let Work { jobs, no_sync } = work;
     let mask_grid = args.mask_grid.map(|grid| match grid {
         MaskGrid::Released => diptych::MaskGrid::AsReleased,
@@ -55,7 +55,17 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
     }
     let durable = !no_sync;
     let reading = reading(sources, jobs, &to, out)?;
-    Ok(Request { limit, shard_size, strict, mask_grid, mask_from, difference, durable, ..reading })
+    Ok(Request {
+        overwrite,
+        limit,
+        shard_size,
+        strict,
+        mask_grid,
+        mask_from,
+        difference,
+        durable,
+        ..reading
+    })
 }
 
 /// A request as far as the sources and the way of working decide it.

@@ -6,6 +6,8 @@
 pub(crate) mod folder;
 #[cfg(target_os = "linux")]
 pub(crate) mod hostile;
+#[cfg(unix)]
+pub(crate) mod kills;
 #[path = "../../../diptych/tests/support/made.rs"]
 pub(crate) mod made;
 #[path = "../../../diptych/tests/support/release.rs"]

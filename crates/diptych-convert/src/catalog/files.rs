@@ -11,6 +11,7 @@ use arrow_array::{Array, ListArray, RecordBatch, StringArray, StructArray, UInt6
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, StagedWrite, WriteTree};
+use diptych_storage::tree::TreeEntry;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -19,7 +20,7 @@ use crate::error::{DamagedBy, EngineError};
 use crate::work::damaged;
 
 /// Name of the file table.
-pub(super) const FILES: &str = "files.parquet";
+pub(crate) const FILES: &str = "files.parquet";
 
 /// A file of the file table; its number is its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,14 @@ pub struct Piece {
     pub length: u64,
     /// Time of the last change, in nanoseconds since 1970; 0 where not known.
     pub modified: u64,
+}
+
+impl Piece {
+    /// It as it was listed.
+    pub(crate) fn entry(&self) -> TreeEntry {
+        let Self { path, length, modified } = self;
+        TreeEntry { path: path.clone(), length: *length, modified: *modified }
+    }
 }
 
 fn piece_fields() -> Fields {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Plan, Run, UnitPlan};
-use crate::catalog::{column, properties};
+use crate::catalog::{Catalog, column, properties};
 use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::Terms;
@@ -32,6 +32,10 @@ const HEAD_KEY: &str = "diptych.plan";
 struct Head {
     plan_version: u32,
     terms: Terms,
+    /// Digests of the files of the releases: the same request of another state of them is another
+    /// plan.
+    #[serde(default)]
+    listings: Vec<String>,
     books: Books,
     /// About how many bytes each unit takes.
     unit_bytes: Vec<u64>,
@@ -51,6 +55,7 @@ fn schema() -> SchemaRef {
 /// Writes the plan and gives its digest.
 pub(super) fn save(
     out: &LocalOutput,
+    catalog: &Catalog,
     terms: &Terms,
     books: &Books,
     units: &[UnitPlan],
@@ -58,6 +63,7 @@ pub(super) fn save(
     let head = Head {
         plan_version: PLAN_VERSION,
         terms: terms.clone(),
+        listings: catalog.head().sources.iter().map(|source| source.listing.clone()).collect(),
         books: books.clone(),
         unit_bytes: units.iter().map(|unit| unit.bytes).collect(),
     };
@@ -116,12 +122,21 @@ impl Plan {
     /// # Errors
     /// [`EngineError::Damaged`].
     pub fn load(out: &LocalOutput) -> Result<Option<Self>, EngineError> {
-        let path = work::path(PLAN)?;
-        if !out.exists(&path) {
-            return Ok(None);
+        let path = work::path(PLAN)?.under(out.root());
+        match Self::read(&path) {
+            Ok(plan) => Ok(Some(plan)),
+            Err(DamagedBy::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(damaged(&path.display().to_string(), error)),
         }
-        let path = path.under(out.root());
-        Self::read(&path).map(Some).map_err(|e| damaged(&path.display().to_string(), e))
+    }
+
+    /// Whether it still is the plan of the output.
+    pub(crate) fn is_current(&self, out: &LocalOutput) -> Result<bool, EngineError> {
+        match digest(&work::path(PLAN)?.under(out.root())) {
+            Ok(digest) => Ok(digest == self.digest),
+            Err(DamagedBy::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(damaged(PLAN, error)),
+        }
     }
 
     fn read(path: &Path) -> Result<Self, DamagedBy> {

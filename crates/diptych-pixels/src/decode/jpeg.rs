@@ -9,7 +9,7 @@ use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::colour::Conversion;
-use super::{CHANNELS, DecodeError, Stored, admit, room};
+use super::{CHANNELS, DecodeError, Stored, admit, broken, room};
 use crate::mask::DecodeLimits;
 use crate::orientation::Orientation;
 
@@ -60,7 +60,7 @@ fn failed(error: DecodeErrors) -> DecodeError {
         DecodeErrors::Unsupported(what) => {
             DecodeError::UnsupportedFeature { what: format!("{what:?}") }
         }
-        error => DecodeError::Broken { what: error.to_string() },
+        error => broken(&error),
     }
 }
 

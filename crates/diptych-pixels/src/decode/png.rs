@@ -5,7 +5,7 @@ use std::io::Cursor;
 use png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
 
 use super::colour::Conversion;
-use super::{CHANNELS, DecodeError, Stored, admit, lay_on_white, on_white, room};
+use super::{CHANNELS, DecodeError, Stored, admit, broken, lay_on_white, on_white, room};
 use crate::mask::DecodeLimits;
 use crate::orientation::Orientation;
 
@@ -85,7 +85,7 @@ pub(super) fn decode(
 fn failed(error: DecodingError, limit: u64) -> DecodeError {
     match error {
         DecodingError::LimitsExceeded => DecodeError::TooManyBytes { limit },
-        error => DecodeError::Broken { what: error.to_string() },
+        error => broken(&error),
     }
 }
 

@@ -242,3 +242,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_decoder_says_is_one_line() {
+    let said = broken(&"Not enough bytes,\n\texpected 6\u{1b} but found 5\n");
+    let DecodeError::Broken { what } = said else { panic!("{said:?}") };
+    assert_eq!(what, "Not enough bytes, expected 6 but found 5");
+}

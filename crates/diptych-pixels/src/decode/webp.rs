@@ -5,7 +5,7 @@ use std::io::Cursor;
 use image_webp::{DecodingError, WebPDecoder};
 
 use super::colour::Conversion;
-use super::{CHANNELS, DecodeError, Stored, admit, lay_on_white, room};
+use super::{CHANNELS, DecodeError, Stored, admit, broken, lay_on_white, room};
 use crate::mask::DecodeLimits;
 use crate::orientation::Orientation;
 
@@ -20,7 +20,7 @@ pub(super) fn decode(
     let limit = limits.bytes;
     let failed = |error: DecodingError| match error {
         DecodingError::MemoryLimitExceeded => DecodeError::TooManyBytes { limit },
-        error => DecodeError::Broken { what: error.to_string() },
+        error => broken(&error),
     };
     if !is_whole(bytes) {
         return Err(DecodeError::Broken { what: "it ends before its end".to_owned() });

@@ -65,7 +65,7 @@ impl<'a> Listing<'a> {
 
     /// Lists everything below `root`: what lies there, then what links lead to.
     pub(super) fn all(mut self, root: &Path) -> Result<(Vec<TreeEntry>, Vec<Oddity>), TreeError> {
-        self.unfinished_downloads(root);
+        self.unfinished_downloads(root)?;
         self.folder(root, "", &mut Vec::new())?;
         while let Some((name, (path, mut above, homes))) = self.links.pop_first() {
             self.homes = homes;
@@ -107,39 +107,45 @@ impl<'a> Listing<'a> {
     }
 
     /// What a download that was not ended has left.
-    fn unfinished_downloads(&mut self, root: &Path) {
+    fn unfinished_downloads(&mut self, root: &Path) -> Result<(), TreeError> {
         // A snapshot's lie in the cache's `blobs`, beside `snapshots`.
         if let Some(blobs) = blobs_of(root) {
-            self.unfinished_in(&blobs, "blobs", 0);
+            self.unfinished_in(&blobs, "blobs", 0)?;
         }
         // A download into a plain folder keeps its own below a hidden one.
         let mut folder = root.to_path_buf();
         for part in [".cache", "huggingface", "download"] {
             folder.push(part);
-            if !is_folder(&folder) {
-                return;
+            if !is_own_folder(&folder)? {
+                return Ok(());
             }
         }
-        self.unfinished_in(&folder, ".cache/huggingface/download", 0);
+        self.unfinished_in(&folder, ".cache/huggingface/download", 0)
     }
 
-    fn unfinished_in(&mut self, folder: &Path, name: &str, depth: usize) {
-        if !is_folder(folder) || depth > self.limits.folder_depth {
-            return;
+    fn unfinished_in(&mut self, folder: &Path, name: &str, depth: usize) -> Result<(), TreeError> {
+        if !is_own_folder(folder)? || depth > self.limits.folder_depth {
+            return Ok(());
         }
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if is_of_the_entry(&error) => return Ok(()),
+            entries => entries.map_err(|error| read_error(folder, error))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(|error| read_error(folder, error))?;
             self.looked_at += 1;
             if self.looked_at > self.limits.files {
-                return;
+                return Ok(());
             }
             let file = entry.file_name().to_string_lossy().into_owned();
             let name = format!("{name}/{file}");
             if file.ends_with(UNFINISHED) {
                 self.odd(name, OddityKind::Unfinished);
             } else if entry.file_type().is_ok_and(|t| t.is_dir()) {
-                self.unfinished_in(&entry.path(), &name, depth + 1);
+                self.unfinished_in(&entry.path(), &name, depth + 1)?;
             }
         }
+        Ok(())
     }
 
     fn folder(
@@ -152,9 +158,10 @@ impl<'a> Listing<'a> {
         let listed = folder_id(folder).and_then(|id| Ok((id, fs::read_dir(folder)?)));
         let (id, entries) = match listed {
             Ok(listed) => listed,
-            // The release itself has to be readable; a folder in it need not be of it.
-            Err(source) if above.is_empty() => {
-                return Err(TreeError::Read { path: shown(folder), source });
+            // The release itself has to be readable; a folder in it that is not for us need not be
+            // of it.
+            Err(error) if above.is_empty() || !is_of_the_entry(&error) => {
+                return Err(read_error(folder, error));
             }
             Err(_) => {
                 self.odd(name(), OddityKind::UnreadableFolder);
@@ -176,13 +183,7 @@ impl<'a> Listing<'a> {
         self.listed.insert(id);
         above.push(id);
         for entry in entries {
-            match entry {
-                Ok(entry) => self.entry(&entry, prefix, above)?,
-                Err(source) if above.len() == 1 => {
-                    return Err(TreeError::Read { path: shown(folder), source });
-                }
-                Err(_) => self.odd(name(), OddityKind::UnreadableFolder),
-            }
+            self.entry(&entry.map_err(|error| read_error(folder, error))?, prefix, above)?;
         }
         above.pop();
         Ok(())
@@ -204,9 +205,13 @@ impl<'a> Listing<'a> {
                 return Ok(());
             }
         };
-        let Ok(meta) = fs::metadata(entry.path()) else {
-            self.odd(full, OddityKind::BrokenLink);
-            return Ok(());
+        let meta = match fs::metadata(entry.path()) {
+            Ok(meta) => meta,
+            Err(error) if is_of_the_entry(&error) => {
+                self.odd(full, OddityKind::BrokenLink);
+                return Ok(());
+            }
+            Err(error) => return Err(read_error(&entry.path(), error)),
         };
         if entry.file_type().is_ok_and(|of| of.is_symlink()) {
             let homes = self.link(&entry.path(), &full);
@@ -238,9 +243,36 @@ fn blobs_of(root: &Path) -> Option<PathBuf> {
     (snapshots.file_name()? == "snapshots").then(|| snapshots.with_file_name("blobs"))
 }
 
+/// Whether an error says what a file or folder is: one that leads nowhere or is not for us. Any
+/// other is the disk's or the system's, and what is there is not known.
+pub(super) fn is_of_the_entry(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
+    // Links in a ring, for which the standard library has no word yet.
+    let in_a_ring = if cfg!(target_os = "linux") { 40 } else { 62 };
+    matches!(error.kind(), NotFound | PermissionDenied | NotADirectory | InvalidFilename)
+        || error.raw_os_error() == Some(in_a_ring)
+}
+
+pub(super) fn read_error(path: &Path, source: io::Error) -> TreeError {
+    TreeError::Read { path: shown(path), source }
+}
+
 /// Whether a folder is there, and is no link to one.
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+fn is_own_folder(path: &Path) -> Result<bool, TreeError> {
+    is_folder_by(path, fs::symlink_metadata(path))
+}
+
+/// Whether a folder is there.
+pub(super) fn is_folder(path: &Path) -> Result<bool, TreeError> {
+    is_folder_by(path, fs::metadata(path))
+}
+
+fn is_folder_by(path: &Path, meta: io::Result<fs::Metadata>) -> Result<bool, TreeError> {
+    match meta {
+        Ok(meta) => Ok(meta.is_dir()),
+        Err(error) if is_of_the_entry(&error) => Ok(false),
+        Err(error) => Err(read_error(path, error)),
+    }
 }
 
 pub(super) fn changed(meta: &fs::Metadata) -> u64 {

@@ -7,5 +7,6 @@ pub(crate) mod folder;
 pub(crate) mod job;
 pub(crate) mod made;
 pub(crate) mod release;
+pub(crate) mod scene;
 pub(crate) mod shards;
 pub(crate) mod toy;

@@ -1,0 +1,3 @@
+//! The target `foreign`, for libFuzzer.
+#![cfg_attr(any(fuzzing, feature = "libfuzzer"), no_main)]
+fuzz::target!("foreign");

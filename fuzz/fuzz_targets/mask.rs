@@ -1,0 +1,3 @@
+//! The target `mask`, for libFuzzer.
+#![cfg_attr(any(fuzzing, feature = "libfuzzer"), no_main)]
+fuzz::target!("mask");

@@ -1,0 +1,3 @@
+//! The target `pape_manifest`, for libFuzzer.
+#![cfg_attr(any(fuzzing, feature = "libfuzzer"), no_main)]
+fuzz::target!("pape_manifest");

@@ -1,0 +1,3 @@
+//! The target `probe`, for libFuzzer.
+#![cfg_attr(any(fuzzing, feature = "libfuzzer"), no_main)]
+fuzz::target!("probe");

@@ -1,0 +1,3 @@
+//! The target `record`, for libFuzzer.
+#![cfg_attr(any(fuzzing, feature = "libfuzzer"), no_main)]
+fuzz::target!("record");

@@ -1,0 +1,3 @@
+//! The target `rows`, for libFuzzer.
+#![cfg_attr(any(fuzzing, feature = "libfuzzer"), no_main)]
+fuzz::target!("rows");

@@ -6,6 +6,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "tests state what they expect by panicking"
 )]
 

@@ -230,7 +230,7 @@ fn a_file_of_the_release_that_this_user_may_not_read_is_named() {
         let (release, out) = (dir.path().join("release"), dir.path().join("out"));
         copy(&good_release(), &release);
         let file = release.join(name);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
         let failed = ran(&mut unprivileged(&convert(&release, &out)));
         assert_fails(&failed, &["Permission denied", name, "read the release"]);
         assert!(!out.join("report.json").exists());
@@ -246,7 +246,7 @@ fn a_folder_of_the_release_that_this_user_may_not_read_is_named() {
     let (release, out) = (dir.path().join("release"), dir.path().join("out"));
     copy(&good_release(), &release);
     let folder = release.join("asset_shards");
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o000)).unwrap();
     let failed = ran(&mut unprivileged(&convert(&release, &out)));
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(failed.code, Some(4), "{failed:?}");

@@ -203,7 +203,9 @@ fn unreadable(label: &str, piece: &Piece, source: io::Error) -> EngineError {
 
 /// What went wrong with a file, told with its name: whoever copies from it does not know it.
 fn named(label: &str, file: &str, source: io::Error) -> io::Error {
-    if source.get_ref().is_some_and(|error| error.is::<EngineError>()) {
+    if let Some(error) = source.get_ref()
+        && error.is::<EngineError>()
+    {
         return source;
     }
     let (label, file) = (label.to_owned(), file.to_owned());

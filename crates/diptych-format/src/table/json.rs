@@ -72,7 +72,7 @@ pub fn write_json(array: &dyn Array, row: usize, most: usize, out: &mut String) 
         // Text of writers that do not say so; what is none is kept as far as it is.
         DataType::Binary => bytes(array.as_binary_opt::<i32>().map(|a| a.value(row)), most, out),
         DataType::LargeBinary => {
-            bytes(array.as_binary_opt::<i64>().map(|a| a.value(row)), most, out)
+            bytes(array.as_binary_opt::<i64>().map(|a| a.value(row)), most, out);
         }
         DataType::BinaryView => bytes(array.as_binary_view_opt().map(|a| a.value(row)), most, out),
         DataType::List(_) => list(array.as_list_opt::<i32>().map(|a| a.value(row)), most, out),

@@ -19,20 +19,27 @@ const PICTURE: u64 = 3 << 30;
 
 /// A file in memory that keeps what is written and leaves holes for what is copied.
 #[derive(Clone, Default)]
-struct Holes(Arc<Mutex<(BTreeMap<u64, Vec<u8>>, u64)>>);
+struct Holes(Arc<Mutex<Parts>>);
+
+/// What was written, by where it begins, and the length of all.
+#[derive(Default)]
+struct Parts {
+    written: BTreeMap<u64, Vec<u8>>,
+    length: u64,
+}
 
 impl ReadAt for Holes {
     fn len(&self) -> u64 {
-        self.0.lock().unwrap().1
+        self.0.lock().unwrap().length
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
         let of = self.0.lock().unwrap();
-        let end = of.1.min(offset + buffer.len() as u64);
+        let end = of.length.min(offset + buffer.len() as u64);
         let length = usize::try_from(end.saturating_sub(offset)).unwrap();
         let buffer = buffer.get_mut(..length).unwrap();
         for (place, byte) in (offset..).zip(buffer.iter_mut()) {
-            let part = of.0.range(..=place).next_back();
+            let part = of.written.range(..=place).next_back();
             let at = |(start, part): (&u64, &Vec<u8>)| {
                 part.get(usize::try_from(place - start).unwrap()).copied()
             };
@@ -47,16 +54,16 @@ impl StagedFile for Holes {
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
         let mut of = self.0.lock().unwrap();
-        let at = of.1;
+        let at = of.length;
         if !bytes.is_empty() {
-            of.0.insert(at, bytes.to_vec());
+            of.written.insert(at, bytes.to_vec());
         }
-        of.1 += bytes.len() as u64;
+        of.length += bytes.len() as u64;
         Ok(())
     }
 
     fn copy_range(&mut self, _: &dyn ReadAt, _: u64, length: u64) -> Result<(), OutputError> {
-        self.0.lock().unwrap().1 += length;
+        self.0.lock().unwrap().length += length;
         Ok(())
     }
 

@@ -19,7 +19,7 @@ const ROWS: usize = 1000;
 /// The head of a page with its levels, and the end of a file.
 pub(crate) fn heads(input: &[u8]) {
     let (choice, bytes) = input.split_first().unwrap_or((&0, &[]));
-    match check_footer(&bytes.to_vec()) {
+    match check_footer(&bytes.to_vec(), &LIMITS) {
         Ok(()) => {}
         Err(why) => printable(&why),
     }

@@ -2,7 +2,12 @@
 //! say that is not so, and what is missing of them.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state what they expect by panicking"
+)]
 
 mod support;
 

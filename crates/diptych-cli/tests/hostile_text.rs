@@ -2,7 +2,12 @@
 //! without end, and JSON that readers disagree about or run out of their stack with.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "tests state what they expect by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state what they expect by panicking"
+)]
 
 mod support;
 

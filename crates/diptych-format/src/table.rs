@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Fields, Schema};
+use diptych_storage::limits::EXPANSION_FLOOR;
 use diptych_storage::parquet::bounds::check_pages;
 use diptych_storage::parquet::footer::check_footer;
 use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
@@ -62,6 +63,10 @@ pub struct Table {
     group_end: u64,
     /// Whether nothing more is read.
     given_up: bool,
+    /// Bytes that rows may still have, and those that they may have in all: a text may stand in a
+    /// file once, and in any number of rows.
+    left: u64,
+    most: u64,
 }
 
 impl Table {
@@ -71,7 +76,8 @@ impl Table {
     /// # Errors
     /// Why it is no file of rows: a fragment.
     pub fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> Result<Self, String> {
-        check_footer(file.as_ref())?;
+        check_footer(file.as_ref(), limits)?;
+        let most = file.len().saturating_mul(limits.expansion).max(EXPANSION_FLOOR);
         let input = ParquetInput(file);
         // What a writer noted of its own types in memory is not needed.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
@@ -99,6 +105,8 @@ impl Table {
             number: 0,
             group_end: 0,
             given_up: false,
+            left: most,
+            most,
         })
     }
 
@@ -157,7 +165,8 @@ impl Table {
             if let Some((batch, row)) = &mut self.batch {
                 if *row < batch.num_rows() {
                     if self.number >= self.limits.rows {
-                        return Some(self.lose_all());
+                        let rows = self.limits.rows;
+                        return Some(self.lose_all(format!("there are more than {rows} rows")));
                     }
                     let schema = batch.schema();
                     let fields = schema.fields().iter().map(|field| field.name().as_str());
@@ -166,6 +175,11 @@ impl Table {
                     let columns = batch.columns().iter().map(AsRef::as_ref);
                     let mut json = String::new();
                     json::object(names.zip(columns), *row, self.limits.row_bytes, &mut json);
+                    let Some(left) = self.left.checked_sub(json.len() as u64) else {
+                        let most = self.most;
+                        return Some(self.lose_all(format!("rows become more than {most} bytes")));
+                    };
+                    self.left = left;
                     *row += 1;
                     let number = self.number;
                     self.number += 1;
@@ -195,12 +209,12 @@ impl Table {
     }
 
     /// Gives everything up that follows.
-    fn lose_all(&mut self) -> TableEvent {
+    fn lose_all(&mut self, cause: String) -> TableEvent {
         let behind = self.metadata().row_groups().iter().skip(self.group);
         let behind = behind.map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
         self.group_end = behind.fold(self.group_end, u64::saturating_add);
         self.given_up = true;
-        self.lose(format!("there are more than {} rows", self.limits.rows))
+        self.lose(cause)
     }
 
     /// Gives the rest of a group up; the next one is read by itself.

@@ -68,7 +68,7 @@ const ABOUT: About = About {
             kind: OptionKind::Size,
             default: "100MB",
             help: "bytes of a row group, at most, where a pair is not larger; it has fewer where \
-                   its records, and masks made anew, take 16 MiB",
+                   its records, and masks made anew, take 8 MiB",
             used: Used::Writing,
         },
         OptionSpec {

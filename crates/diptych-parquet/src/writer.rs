@@ -33,7 +33,7 @@ const ROW_BYTES: u64 = (1 << 31) - (1 << 20);
 
 /// What a row group may hold in memory until it is written: records, and pictures that are in no
 /// file.
-const HELD: u64 = 16 << 20;
+const HELD: u64 = 8 << 20;
 
 pub(crate) struct ParquetWriter {
     layout: Layout,

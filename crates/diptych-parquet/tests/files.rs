@@ -9,21 +9,24 @@
 
 mod support;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StructArray};
 use bytes::Bytes;
-use diptych_format::{FormatError, Payload, Sample};
-use diptych_storage::ReadAt;
+use diptych_format::{Edit, FormatError, Options, Payload, Probe, ReaderInput, Sample, Used};
+use diptych_parquet::FORMAT;
+use diptych_schema::{Address, Picture};
 use diptych_storage::output::OutputError;
 use diptych_storage::parquet::ParquetInput;
+use diptych_storage::{Limits, LocalTree, ReadAt};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::{
     PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use support::reading::read_all;
 use support::{Written, file, inline, noise, of, range, sample, write_to};
 
 /// Pairs with all that a pair can have or lack.
@@ -169,7 +172,7 @@ fn row_groups_are_cut_by_bytes_and_by_what_is_held() {
     // A pair that is larger is a row group by itself.
     assert_eq!(groups(&["parquet.row-group=1KB"], plain(3, 9_500)), [1, 1, 1]);
     // Pictures that are in no file count against the memory.
-    let mask = vec![0; 5 << 20];
+    let mask = vec![0; 5 << 19];
     let held =
         |i| sample(&format!("toy:{i}"), range(&noise(i, 10)), vec![], None, Some(inline(&mask)));
     assert_eq!(groups(&["parquet.row-group=1GB"], (0..7).map(held).collect()), [3, 3, 1]);
@@ -230,6 +233,36 @@ fn a_row_group_over_2_gib_has_every_page_where_it_says() {
     let batches: Vec<_> =
         reader.with_projection(mask).build().unwrap().map(Result::unwrap).collect();
     assert_eq!(batches[0].column(0).as_string::<i32>().value(33), "toy:33");
+    // And the reader finds each picture where its page is.
+    let dir = tempfile::tempdir().unwrap();
+    written.save(&dir.path().join("train-00000-of-00001.parquet"));
+    let tree = LocalTree::open(dir.path(), &Limits::DEFAULT).unwrap();
+    let options = Options::new("parquet", FORMAT.about().options, &[], Used::Reading).unwrap();
+    let reader = FORMAT.open_reader(ReaderInput {
+        tree: Arc::new(tree),
+        label: "parquet",
+        options: &options,
+        folders: BTreeMap::new(),
+        limits: Limits::DEFAULT,
+        probe: Probe::None,
+    });
+    let reader = reader.unwrap();
+    let edits = read_all(reader.as_ref());
+    assert_eq!(edits.len(), 34);
+    for (i, edit) in edits.iter().enumerate() {
+        let Edit::Pair(pair) = edit else { panic!("{edit:?}") };
+        let of = |name: &str, picture: &Picture| {
+            let column = columns.iter().position(|c| c.path().string() == name).unwrap();
+            let places = pages_of.offset_index(column).unwrap().page_locations();
+            let page = &places[i];
+            let end = u64::try_from(page.offset + i64::from(page.compressed_page_size)).unwrap();
+            let Address::Range { offset, length, .. } = picture.address else { panic!("{pair:?}") };
+            assert_eq!((offset + length, length), (end, LENGTH), "{name} of {i}");
+        };
+        of("source.bytes", &pair.source);
+        assert_eq!(pair.target.is_some(), i % 2 == 0);
+        pair.target.iter().for_each(|target| of("target.bytes", target));
+    }
 }
 
 #[test]

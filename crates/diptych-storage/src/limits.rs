@@ -133,10 +133,11 @@ limits! {
          WebDataset shards and rows of our own, since a record holds a row as text in which every \
          quote is escaped.";
     rows "rows": u64, Count, 10_000_000, ANY,
-        "Rows of one text file. Behind them nothing is read, and one rejection says so.";
+        "Rows of one file. Behind them nothing is read, and one rejection says so.";
     expansion "expansion": u64, Times, 100, ANY,
-        "How many times its size a compressed text may become, beyond 16 MiB that every one may. \
-         Behind that nothing is read, and one rejection says so.";
+        "How many times its size a compressed text may become, and how many times the size of their \
+         file all rows of a Parquet file may, as JSON; beyond 16 MiB that each may. Behind that \
+         nothing is read, and one rejection says so.";
     page_expansion "page-expansion": u64, Times, 10, ANY,
         "How many times its size a compressed page of a Parquet file may become, beyond 16 MiB that \
          every one may. Pictures are compressed already and become no larger. A page that would \
@@ -147,6 +148,9 @@ limits! {
     text_page_bytes "text-page-bytes": u64, Bytes, 32 << 20, ANY,
         "A page of any other column of a Parquet file, before and after decompression. It bounds the \
          length of a text too. A larger one costs the rows of its row group.";
+    footer_bytes "footer-bytes": u64, Bytes, 8 << 20, u32::MAX as u64,
+        "What stands at the end of a Parquet file and says where its columns are. A file with more is \
+         not read, and one rejection stands for its rows.";
     member_name_bytes "member-name-bytes": usize, Bytes, 4096, 65_535,
         "The name of an archive's member, as an extended header may state it. Such a member is left \
          out and told of.";

@@ -80,7 +80,7 @@ fn so_many_bytes_are_gone_through_to_the_end_of_a_row() {
             let whole = 1 + u64::from(begun);
             match (array, begun) {
                 (true, false) => {
-                    assert!(matches!(ending, Ending::MissingItem { .. }), "{ending:?}")
+                    assert!(matches!(ending, Ending::MissingItem { .. }), "{ending:?}");
                 }
                 _ => assert_eq!((rows, ending), (whole, Ending::Clean)),
             }

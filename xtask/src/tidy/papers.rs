@@ -8,7 +8,8 @@ use super::{files, formats, none, read, root, sources};
 
 /// Documents written by hand or made.
 fn documents() -> Vec<String> {
-    let by_hand = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "fuzz/README.md"];
+    let by_hand =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "fuzz/README.md"];
     let documents: Vec<_> = by_hand.map(str::to_owned).into_iter().chain(files("docs")).collect();
     assert!(documents.len() >= 5, "only {documents:?} were found");
     documents
@@ -56,22 +57,30 @@ fn every_dependency_has_its_reason() {
 #[test]
 fn every_test_that_is_named_exists() {
     let architecture = read("ARCHITECTURE.md");
-    let (_, table) = architecture.split_once("\n## Invariants\n").unwrap();
-    let table = table.split("\n## ").next().unwrap_or_default();
-    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
-    let named: Vec<_> = rows
-        .map(|row| row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default())
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
-        .collect();
-    assert!(named.len() >= 15, "only {} tests are named", named.len());
+    let (_, invariants) = architecture.split_once("\n## Invariants\n").unwrap();
+    let invariants = invariants.split("\n## ").next().unwrap_or_default();
+    let promises = read("docs/promises.md");
     let sources = sources();
     let exists = |name: &str| {
         sources.iter().any(|source| source.text.contains(&format!("fn {name}(")))
-            || Path::new(name).extension().is_some_and(|ext| ext == "rs")
+            || Path::new(name).extension().is_some_and(|ext| ext == "rs" || ext == "py")
                 && root().join(name).exists()
+            // What only people and `.ci/run` start.
+            || ["cargo xtask ", "bash .ci/run"].iter().any(|command| name.starts_with(command))
     };
-    let wrong: Vec<_> = named.into_iter().filter(|name| !exists(name)).map(str::to_owned).collect();
-    none(&wrong, "a test that ARCHITECTURE.md names exists");
+    for (document, table, least) in
+        [("ARCHITECTURE.md", invariants, 15), ("docs/promises.md", promises.as_str(), 30)]
+    {
+        let rows = table.lines().filter(|line| line.starts_with("| "));
+        let named: Vec<_> = rows
+            .map(|row| row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default())
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+            .collect();
+        assert!(named.len() >= least, "only {} tests are named in {document}", named.len());
+        let wrong: Vec<_> =
+            named.into_iter().filter(|name| !exists(name)).map(str::to_owned).collect();
+        none(&wrong, &format!("a test that {document} names exists"));
+    }
 }
 
 #[test]

@@ -209,7 +209,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
     /// What an output lists; each says where it is.
     pub(crate) rejections: Vec<Value>,
-    report: Option<Value>,
+    pub(crate) report: Option<Value>,
 }
 
 impl Ended {

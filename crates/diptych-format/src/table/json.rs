@@ -66,13 +66,15 @@ pub fn write_json(array: &dyn Array, row: usize, most: usize, out: &mut String) 
         DataType::Float64 => {
             float(array.as_primitive_opt::<types::Float64Type>().map(|a| a.value(row)), out);
         }
-        DataType::Utf8 => text(array.as_string_opt::<i32>().map(|a| a.value(row)), out),
-        DataType::LargeUtf8 => text(array.as_string_opt::<i64>().map(|a| a.value(row)), out),
-        DataType::Utf8View => text(array.as_string_view_opt().map(|a| a.value(row)), out),
+        DataType::Utf8 => text(array.as_string_opt::<i32>().map(|a| a.value(row)), most, out),
+        DataType::LargeUtf8 => text(array.as_string_opt::<i64>().map(|a| a.value(row)), most, out),
+        DataType::Utf8View => text(array.as_string_view_opt().map(|a| a.value(row)), most, out),
         // Text of writers that do not say so; what is none is kept as far as it is.
-        DataType::Binary => bytes(array.as_binary_opt::<i32>().map(|a| a.value(row)), out),
-        DataType::LargeBinary => bytes(array.as_binary_opt::<i64>().map(|a| a.value(row)), out),
-        DataType::BinaryView => bytes(array.as_binary_view_opt().map(|a| a.value(row)), out),
+        DataType::Binary => bytes(array.as_binary_opt::<i32>().map(|a| a.value(row)), most, out),
+        DataType::LargeBinary => {
+            bytes(array.as_binary_opt::<i64>().map(|a| a.value(row)), most, out);
+        }
+        DataType::BinaryView => bytes(array.as_binary_view_opt().map(|a| a.value(row)), most, out),
         DataType::List(_) => list(array.as_list_opt::<i32>().map(|a| a.value(row)), most, out),
         DataType::LargeList(_) => list(array.as_list_opt::<i64>().map(|a| a.value(row)), most, out),
         DataType::ListView(_) => {
@@ -116,7 +118,7 @@ pub fn object<'a>(
         if place > 0 {
             out.push(',');
         }
-        text(Some(name), out);
+        text(Some(name), most, out);
         out.push(':');
         write_json(column, row, most, out);
     }
@@ -143,16 +145,31 @@ fn float(value: Option<f64>, out: &mut String) {
     }
 }
 
-fn bytes(value: Option<&[u8]>, out: &mut String) {
+fn bytes(value: Option<&[u8]>, most: usize, out: &mut String) {
+    // Of what is longer the rest is not looked at.
+    let value = value.map(|value| value.get(..most.saturating_add(1)).unwrap_or(value));
     let value = value.map(String::from_utf8_lossy);
-    text(value.as_deref(), out);
+    text(value.as_deref(), most, out);
 }
 
-fn text(value: Option<&str>, out: &mut String) {
-    match value.map(serde_json::to_string) {
-        Some(Ok(quoted)) => out.push_str(&quoted),
-        _ => out.push_str("null"),
+/// Writes a text part by part: with its escapes it may be six times as long.
+fn text(value: Option<&str>, most: usize, out: &mut String) {
+    /// Bytes of a part.
+    const PART: usize = 64 << 10;
+    let Some(mut rest) = value else { return out.push_str("null") };
+    out.push('"');
+    while !rest.is_empty() {
+        if out.len() > most {
+            return;
+        }
+        // A character has at most four bytes.
+        let parts = (0..4).find_map(|back| rest.split_at_checked(PART - back));
+        let (part, behind) = parts.unwrap_or((rest, ""));
+        let quoted = serde_json::to_string(part).unwrap_or_default();
+        out.push_str(quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default());
+        rest = behind;
     }
+    out.push('"');
 }
 
 fn list(values: Option<arrow_array::ArrayRef>, most: usize, out: &mut String) {
@@ -192,6 +209,22 @@ mod tests {
         // As deep as it goes, it is what is said to be known.
         assert!(is_known(array.data_type()), "{}", array.data_type());
         text
+    }
+
+    /// A text in a file may be far longer than a row may be.
+    #[test]
+    fn no_more_is_written_of_a_text_than_a_row_may_have() {
+        for unit in ["y", "图", "\0", "\u{1F5BC}"] {
+            let all = unit.repeat(300_000);
+            let array = StringArray::from(vec![all.as_str()]);
+            assert_eq!(json(&array), format!("{} ", serde_json::to_string(&all).unwrap()));
+            let of_bytes = arrow_array::BinaryArray::from(vec![all.as_bytes()]);
+            for array in [&array as &dyn Array, &of_bytes] {
+                let mut text = String::new();
+                write_json(array, 0, 1000, &mut text);
+                assert!(text.len() > 1000 && text.len() < 1000 + 6 * 65_536, "{}", text.len());
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@
 pub(crate) mod reading;
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use diptych_format::options::Assignment;
@@ -37,6 +40,17 @@ impl Written {
         let mut bytes = vec![0; usize::try_from(ReadAt::len(self)).unwrap()];
         self.read_exact_at(0, &mut bytes).unwrap();
         bytes
+    }
+
+    /// Writes it to a file, with holes for what was left out.
+    pub(crate) fn save(&self, path: &Path) {
+        let parts = self.0.lock().unwrap();
+        let mut file = File::create(path).unwrap();
+        for (at, part) in &parts.parts {
+            file.seek(SeekFrom::Start(*at)).unwrap();
+            file.write_all(part).unwrap();
+        }
+        file.set_len(parts.length).unwrap();
     }
 
     /// The longest part that was written at once.

@@ -12,6 +12,10 @@ use crate::orientation::Orientation;
 /// Rows that decoding holds at a time, in what the decoder has inflated and not yet dropped.
 const ROWS_HELD: u64 = 16;
 
+/// Bytes of what a picture holds beside its pixels, once it is decompressed: far more than any colour
+/// profile has.
+const BESIDE: u64 = 8 << 20;
+
 /// A PNG whose pixels come next.
 pub(super) struct Opened<'a> {
     reader: png::Reader<Cursor<&'a [u8]>>,
@@ -39,14 +43,19 @@ pub(super) fn open(
     let wide = row.max(4 * u64::from(size.0));
     let held = wide.saturating_mul(if interlaced { u64::from(size.1) } else { ROWS_HELD });
     let left = left.checked_sub(held).ok_or(DecodeError::TooManyBytes { limit })?;
+    let beside = left.min(BESIDE);
     decoder.set_limits(Limits {
-        bytes: usize::try_from(left.saturating_add(wide)).unwrap_or(usize::MAX),
+        bytes: usize::try_from(beside.saturating_add(wide)).unwrap_or(usize::MAX),
     });
     decoder.set_transformations(Transformations::EXPAND);
     let reader = decoder.read_info().map_err(failed)?;
     let info = reader.info();
     if info.animation_control.is_some() {
         return Err(DecodeError::Animated);
+    }
+    // The decoder takes it for granted that a palette is of whole colours.
+    if info.palette.as_deref().is_some_and(|palette| !palette.len().is_multiple_of(3)) {
+        return Err(DecodeError::Broken { what: "its palette ends within a colour".to_owned() });
     }
     let (colour, depth) = reader.output_color_type();
     let is_grey = matches!(colour, ColorType::Grayscale | ColorType::GrayscaleAlpha);

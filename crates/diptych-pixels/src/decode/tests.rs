@@ -249,3 +249,20 @@ fn what_a_decoder_says_is_one_line() {
     let DecodeError::Broken { what } = said else { panic!("{said:?}") };
     assert_eq!(what, "Not enough bytes, expected 6 but found 5");
 }
+
+#[test]
+fn a_palette_that_is_not_of_whole_colours_is_refused() {
+    let of = |bytes: usize| {
+        png((4, 1), Indexed, Eight, &[0; 4], |info| info.palette = Some(vec![7; bytes].into()))
+    };
+    for bytes in [4, 5, 767] {
+        let said = decode(&of(bytes), LIMITS).unwrap_err().to_string();
+        assert_eq!(said, "the picture is broken: its palette ends within a colour", "{bytes}");
+    }
+    for bytes in [1, 2, 3 * 257] {
+        assert!(decode(&of(bytes), LIMITS).is_err(), "{bytes}");
+    }
+    for bytes in [3, 6, 3 * 256] {
+        assert_eq!(decode(&of(bytes), LIMITS).unwrap().samples, [7; 12], "{bytes} bytes");
+    }
+}

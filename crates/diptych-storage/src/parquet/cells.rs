@@ -85,7 +85,9 @@ impl Cells {
             ValueFault::Damaged(what)
         };
         let pages = self.chunks.get(&(file, row_group, column), || {
-            let file = self.files.get(&file, || Ok::<_, ValueFault>((File::open(open()?)?, 1)))?;
+            let file = self
+                .files
+                .get(&file, || Ok::<_, ValueFault>((File::open(open()?, &self.limits)?, 1)))?;
             let pages = file.pages(row_group, column, &self.limits)?;
             // Places of pages take some bytes each.
             let weight = 1 + pages.places.len() / (1 << 16);
@@ -140,8 +142,8 @@ impl Cells {
 }
 
 impl File {
-    fn open(file: Arc<dyn ReadAt>) -> Result<Self, ValueFault> {
-        check_footer(file.as_ref()).map_err(ValueFault::Damaged)?;
+    fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> Result<Self, ValueFault> {
+        check_footer(file.as_ref(), limits).map_err(ValueFault::Damaged)?;
         let input = ParquetInput(file);
         let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Skip);
         let metadata = guarded(|| reader.parse_and_finish(&input)).map_err(ValueFault::Damaged)?;

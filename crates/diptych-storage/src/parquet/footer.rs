@@ -2,11 +2,8 @@
 //! schema as deep as it goes, and reserves memory for as many row groups as are said.
 
 use super::head::{Input, PageFault};
+use crate::limits::Limits;
 use crate::read::ReadAt;
-
-/// Bytes that the end of a file may have. A file of ten thousand row groups of ten columns has
-/// twenty megabytes.
-const BYTES: u64 = 64 << 20;
 
 /// How deep a column may lie in others.
 const DEPTH: usize = 256;
@@ -25,7 +22,8 @@ const END: u64 = 8;
 ///
 /// # Errors
 /// Why it is no Parquet file that can be read: a fragment.
-pub fn check_footer(file: &dyn ReadAt) -> Result<(), String> {
+pub fn check_footer(file: &dyn ReadAt, limits: &Limits) -> Result<(), String> {
+    let limit = limits.footer_bytes;
     let read = |offset, buffer: &mut [u8]| {
         let read = file.read_exact_at(offset, buffer);
         read.map_err(|error| format!("its end cannot be read: {error}"))
@@ -40,9 +38,9 @@ pub fn check_footer(file: &dyn ReadAt) -> Result<(), String> {
         _ => return Err("it does not end as Parquet files do".to_owned()),
     }
     let length = u64::from(u32::from_le_bytes([a, b, c, d]));
-    if length > BYTES {
+    if length > limit {
         return Err(format!(
-            "what says where its columns are has {length} bytes, the limit is {BYTES}"
+            "what says where its columns are has {length} bytes, the limit is {limit}"
         ));
     }
     let start = end.checked_sub(length).ok_or("its end is longer than it")?;

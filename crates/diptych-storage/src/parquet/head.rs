@@ -81,6 +81,7 @@ pub enum LevelPlaces {
 pub fn page_head(bytes: &[u8]) -> Result<PageHead, PageFault> {
     let mut input = Input::new(bytes);
     let (mut kind, mut uncompressed, mut compressed, mut data) = (None, None, None, None);
+    let mut dictionary = None;
     let mut last = 0;
     while let Some((field, of)) = input.field(&mut last)? {
         match (field, of) {
@@ -88,6 +89,7 @@ pub fn page_head(bytes: &[u8]) -> Result<PageHead, PageFault> {
             (2, INT) => uncompressed = Some(input.number()?),
             (3, INT) => compressed = Some(input.number()?),
             (5, STRUCT) => data = Some(input.data_page()?),
+            (7, STRUCT) => dictionary = Some(input.dictionary_page()?),
             (8, STRUCT) => data = Some(input.data_page_2()?),
             (_, of) => input.skip(of, DEPTH)?,
         }
@@ -96,19 +98,21 @@ pub fn page_head(bytes: &[u8]) -> Result<PageHead, PageFault> {
         let size = said.and_then(|size| u32::try_from(size).ok()).map(u64::from);
         size.ok_or(PageFault::Unknown("a page of no size"))
     };
+    let uncompressed = size(uncompressed)?;
+    let headless = PageFault::Unknown("a page without its own head");
     let kind = match kind {
-        Some(0 | 3) => {
-            PageKind::Data(data.ok_or(PageFault::Unknown("a page without its own head"))?.head()?)
+        Some(0 | 3) => PageKind::Data(data.ok_or(headless)?.head()?),
+        Some(2) => {
+            // Room is made for as many values as it says; each has a byte at least.
+            let values = u64::try_from(dictionary.flatten().ok_or(headless)?).unwrap_or(u64::MAX);
+            if values > uncompressed.min(VALUES.into()) {
+                return Err(PageFault::Unknown("a dictionary of too many values"));
+            }
+            PageKind::Dictionary
         }
-        Some(2) => PageKind::Dictionary,
         _ => PageKind::Other,
     };
-    Ok(PageHead {
-        length: input.at,
-        size: size(compressed)?,
-        uncompressed: size(uncompressed)?,
-        kind,
-    })
+    Ok(PageHead { length: input.at, size: size(compressed)?, uncompressed, kind })
 }
 
 // Types of fields that are truths, as the compact form of Thrift numbers them.
@@ -265,6 +269,18 @@ impl<'a> Input<'a> {
             }
         }
         Ok(page)
+    }
+
+    /// How many values a dictionary says it has.
+    fn dictionary_page(&mut self) -> Result<Option<i64>, PageFault> {
+        let (mut values, mut last) = (None, 0);
+        while let Some((field, of)) = self.field(&mut last)? {
+            match (field, of) {
+                (1, INT) => values = Some(self.number()?),
+                (_, of) => self.skip(of, DEPTH)?,
+            }
+        }
+        Ok(values)
     }
 
     fn data_page_2(&mut self) -> Result<DataPage, PageFault> {

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each file of tests uses its part of this")]
 
 pub(crate) mod again;
+pub(crate) mod back;
 pub(crate) mod folder;
 pub(crate) mod job;
 pub(crate) mod made;

@@ -35,13 +35,33 @@ impl Format for Toy {
     }
 
     fn open_reader(&self, _: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
-        Ok(Box::new(ToyReader { pairs: self.0, partitions: ["all".to_owned()] }))
+        Ok(Box::new(ToyReader::new(vec![(self.0)()])))
+    }
+}
+
+/// A toy of several partitions.
+pub(crate) struct Partitions(pub(crate) Vec<Vec<EditPair>>);
+
+impl Format for Partitions {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn open_reader(&self, _: ReaderInput<'_>) -> Result<Box<dyn Reader>, FormatError> {
+        Ok(Box::new(ToyReader::new(self.0.clone())))
     }
 }
 
 struct ToyReader {
-    pairs: fn() -> Vec<EditPair>,
-    partitions: [String; 1],
+    pairs: Vec<Vec<EditPair>>,
+    partitions: Vec<String>,
+}
+
+impl ToyReader {
+    fn new(pairs: Vec<Vec<EditPair>>) -> Self {
+        let partitions = (0..pairs.len()).map(|number| number.to_string()).collect();
+        Self { pairs, partitions }
+    }
 }
 
 impl Reader for ToyReader {
@@ -53,8 +73,8 @@ impl Reader for ToyReader {
         &self.partitions
     }
 
-    fn read(&self, _: usize) -> Result<Box<dyn Edits + '_>, FormatError> {
-        Ok(Box::new(ToyEdits((self.pairs)().into_iter())))
+    fn read(&self, partition: usize) -> Result<Box<dyn Edits + '_>, FormatError> {
+        Ok(Box::new(ToyEdits(self.pairs[partition].clone().into_iter())))
     }
 
     fn parts(&self, _: &Tally) -> Result<Vec<Part>, FormatError> {
@@ -77,10 +97,14 @@ impl Edits for ToyEdits {
 /// Converts with an engine that knows the toy beside all others. The source that is asked for has
 /// to say that it is one.
 pub(crate) fn convert(toy: &'static Toy, request: &Request) -> Result<Report, EngineError> {
+    Ok(engine(toy).convert(request, &Silent)?.report)
+}
+
+/// An engine that knows a toy beside all others.
+pub(crate) fn engine(toy: &'static dyn Format) -> Engine {
     let mut formats: Vec<&'static dyn Format> = diptych::FORMATS.to_vec();
     formats.push(toy);
-    let outcome = Engine::new(formats.leak()).convert(request, &Silent)?;
-    Ok(outcome.report)
+    Engine::new(formats.leak())
 }
 
 /// A picture in grey, of 8x6 pixels of one value.

@@ -105,7 +105,7 @@ fn values_are_the_same_in_every_form_and_order() {
             Ok(Arc::clone(&file))
         };
         let input = ParquetInput(Arc::clone(&file));
-        let metadata = File::open(Arc::clone(&file)).unwrap().metadata;
+        let metadata = File::open(Arc::clone(&file), &Limits::DEFAULT).unwrap().metadata;
         let cells = Cells::new(Limits::DEFAULT);
         let mut ranges = 0;
         let mut all = Vec::new();

@@ -109,3 +109,22 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_dictionary_of_more_values_than_it_can_have_is_refused() {
+    // Of `size` bytes, with the number of values as it is written; numbers are doubled.
+    let of = |size: &[u8], values: &[u8]| {
+        let parts = [&[0x15, 4, 0x15][..], size, &[0x15, 40, 0x4C, 0x15], values, &[0x15, 0, 0, 0]];
+        page_head(&parts.concat()).map(|head| head.kind)
+    };
+    let refused = Err(PageFault::Unknown("a dictionary of too many values"));
+    assert_eq!(of(&[40], &[40]), Ok(PageKind::Dictionary), "20 values in 20 bytes");
+    assert_eq!(of(&[40], &[42]), refused, "21 values in 20 bytes");
+    assert_eq!(of(&[40], &[1]), refused, "-1 values");
+    let (most, more) = ([0x80, 0x80, 0x80, 1], [0x82, 0x80, 0x80, 1]);
+    let bytes = [0x80, 0x80, 0x80, 2];
+    assert_eq!(of(&bytes, &most), Ok(PageKind::Dictionary), "as many as are believed");
+    assert_eq!(of(&bytes, &more), refused);
+    let without = [0x15, 4, 0x15, 40, 0x15, 40, 0];
+    assert_eq!(page_head(&without), Err(PageFault::Unknown("a page without its own head")));
+}

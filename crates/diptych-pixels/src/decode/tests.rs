@@ -200,20 +200,6 @@ fn limits_hold_by_the_header() {
     assert!(matches!(decode(&huge, wide), Err(DecodeError::TooManyBytes { .. })));
 }
 
-/// Compressed, a profile may be next to nothing, however much it becomes.
-#[test]
-fn what_lies_beside_the_pixels_is_bounded() {
-    let with = |bytes: usize| {
-        let picture = png((1, 1), Colours, Eight, &[0; 3], |info| {
-            info.icc_profile = Some(vec![0; bytes].into());
-        });
-        let much = DecodeLimits { bytes: 1 << 30, ..LIMITS };
-        decode(&picture, much)
-    };
-    assert!(!matches!(with(7 << 20), Err(DecodeError::TooManyBytes { .. })));
-    assert!(matches!(with(9 << 20), Err(DecodeError::TooManyBytes { .. })));
-}
-
 #[test]
 fn what_was_cut_off_is_refused() {
     let whole = png((5, 4), Rgba, Eight, &[77; 80], |_| ());

@@ -291,11 +291,15 @@ impl Read for Text {
 impl BufRead for Text {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let Self { source, buffer, offset, end_of_row, gap } = self;
-        if *offset > *end_of_row {
+        // To the byte: where it stops is told, and must not depend on how much is read at a time.
+        let left = end_of_row.saturating_sub(*offset);
+        if left == 0 && !buffer.peek(1, |rest| source.read(rest))?.is_empty() {
             source.stop(Stop::NoRow { limit: *gap });
             *buffer = Buffer::default();
         }
-        buffer.peek(1, |rest| source.read(rest))
+        let bytes = buffer.peek(1, |rest| source.read(rest))?;
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        Ok(bytes.get(..left).unwrap_or(bytes))
     }
 
     fn consume(&mut self, amount: usize) {

@@ -38,13 +38,15 @@ pub(crate) struct Called<'a> {
     pub(crate) language: Option<String>,
     /// What its edits have in common: the group, and the beginning of their ids.
     pub(crate) group_id: String,
+    /// Whether its image and language are also those of another row.
+    is_repeated: bool,
 }
 
 impl<'a> Called<'a> {
     /// `line` is the row's number among the rows of its manifest, from 1, where its image and
     /// language are also those of another row.
     pub(crate) fn new(editor: &'a Editor, row: &'a Row, text: &'a str, line: Option<u64>) -> Self {
-        let language = language(row);
+        let (language, is_repeated) = (language(row), line.is_some());
         let line = line.map(|line| format!("#{line}")).unwrap_or_default();
         let or_empty = |of: &'a Option<String>| of.as_deref().unwrap_or_default();
         let group_id = format!(
@@ -54,7 +56,7 @@ impl<'a> Called<'a> {
             or_empty(&row.image_id),
             language.as_deref().unwrap_or_default(),
         );
-        Self { editor, row, text, language, group_id }
+        Self { editor, row, text, language, group_id, is_repeated }
     }
 
     pub(crate) fn pair_id(&self, side: Side) -> String {
@@ -111,6 +113,12 @@ impl<'a> Called<'a> {
     fn file(&self, pictures: &Pictures, role: Role) -> Option<u32> {
         let mut named = self.row.paths.of(role);
         named.find_map(|path| pictures.named(self.editor, role, path)).or_else(|| {
+            // Image and language are those of another row's picture too: where a row says which
+            // one is its own, and that is not there, the other's is not taken for it.
+            let says = self.row.paths.of(role).next().is_some();
+            if says && self.is_repeated && role != Role::Source {
+                return None;
+            }
             let stems = self.stems(role);
             stems.iter().find_map(|stem| pictures.stemmed(self.editor, role, stem))
         })

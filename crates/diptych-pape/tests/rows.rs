@@ -352,3 +352,22 @@ proptest::proptest! {
         reader.parts(&read.tally).unwrap();
     }
 }
+
+#[test]
+fn the_picture_of_another_row_is_not_taken_for_one_that_is_not_there() {
+    let row = |name: &str| {
+        let row = json!({"image_id": 139, "language": "en", "normal_prompt": "a",
+            "export_paths": by_role(name)});
+        row.to_string()
+    };
+    let manifest = [row("139_en.png"), row("139_en_2.png")].join("\n");
+    let mut there = in_all("139_en.png");
+    there.extend(in_all("139_en_2.png"));
+    assert_eq!(pairs(&with(&manifest, &there)).len(), 4);
+    there.retain(|path| path != "normal/139_en_2.png");
+    let read = read(open_with(&with(&manifest, &there), Limits::DEFAULT).as_ref());
+    let left: Vec<_> = read.pairs.iter().filter_map(|pair| pictures(pair)[1].clone()).collect();
+    assert_eq!(left, ["normal/139_en.png", "abnormal/139_en.png", "abnormal/139_en_2.png"]);
+    let kinds: Vec<_> = read.rejections.iter().map(|of| of.kind.as_str()).collect();
+    assert_eq!(kinds, ["missing_member"]);
+}

@@ -37,6 +37,10 @@ fn what_is_no_file_is_told_of_and_costs_only_who_needs_it() {
         (b'1', "a link, which is never followed"),
         (b'2', "a link, which is never followed"),
         (b'S', "a sparse file"),
+        (b'3', "no regular file"),
+        (b'4', "no regular file"),
+        (b'6', "no regular file"),
+        (b'Z', "no regular file"),
     ] {
         let tar = good().entry(&header(b"1.source.png", flag, 0), b"");
         let tar = tar.file("1.target.png", &picture(3)).file("1.txt", b"do");
@@ -48,13 +52,13 @@ fn what_is_no_file_is_told_of_and_costs_only_who_needs_it() {
     let tar = good().file("1.source.png", &picture(3)).file("1.target.png", &picture(4));
     let tar = tar.entry(&header(b"1.json", b'2', 0), b"");
     shard(tar.end()).with(3).writes(1).rejects(1, "unusable_member", "json: a link");
-    // Nothing is made of devices and pipes; folders are no loss.
+    // What is called like no part of a sample is none; folders are no loss.
     let mut tar = good();
-    for (name, flag) in [("c", b'3'), ("b", b'4'), ("p", b'6'), ("x.y", b'Z'), ("d/", b'5')] {
+    for (name, flag) in [("c", b'3'), ("b", b'4'), ("p", b'6'), ("d/", b'5')] {
         tar = tar.entry(&header(name.as_bytes(), flag, 0), b"");
     }
     let ended = shard(tar.end());
-    ended.with(0).writes(1).notices("unusable_members", "4 members that are no files, c for one");
+    ended.with(0).writes(1).notices("unusable_members", "3 members that are no files, c for one");
 }
 
 #[test]

@@ -177,6 +177,7 @@ impl Engine {
         }
         let out = LocalOutput::new(out, durable);
         let plan = load_plan(&out)?;
+        check_output(out.root(), &[], false)?;
         let _lock = lock(&out)?;
         let writer = self.writer_of(&plan.terms)?;
         observer.event(Event::Finishing);

@@ -22,11 +22,12 @@ use crate::catalog::{Catalog, copy_lines};
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::plan::Plan;
-use crate::replace::remove_replaced;
+use crate::replace::{count_files, remove_replaced};
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
-use crate::run::{Receipt, receipt, rejections_of};
+use crate::run::{Receipt, rejections_of, whole_receipt};
 use crate::work::{
-    self, FINAL, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPORT, WORK, damaged, put_json, to_json,
+    self, FINAL, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPLACES, REPORT, WORK, damaged,
+    put_json, to_json,
 };
 
 /// Ends an output whose units are all done.
@@ -40,7 +41,7 @@ pub(crate) fn finish(
     let mut receipts = Vec::with_capacity(plan.units.len());
     let mut missing = Vec::new();
     for unit in 0..u32::try_from(plan.units.len()).unwrap_or(u32::MAX) {
-        match receipt(out, plan, unit)? {
+        match whole_receipt(out, plan, unit)? {
             Some(receipt) => receipts.push(receipt),
             None => missing.push(unit),
         }
@@ -64,10 +65,16 @@ pub(crate) fn finish(
         report.take(writer.finish(&units, &provenance, &mut final_output)?);
     }
     write_rejections(out, catalog, &receipts)?;
-    report.entries = names_to_publish(out, FINAL)?;
-    report.entries.push(REPORT.to_owned());
-    report.entries.sort();
-    report.entries.dedup();
+    // Some of it may have been moved already, unless what lies there is still to be replaced.
+    let is_replaced = out.exists(&work::path(REPLACES)?)?;
+    for name in names_to_publish(out, FINAL)? {
+        let mut places = vec![work::path(&format!("{FINAL}/{name}"))?.under(out.root())];
+        if !is_replaced {
+            places.push(work::path(&name)?.under(out.root()));
+        }
+        report.entries.insert(name, count_files(&places)?);
+    }
+    report.entries.insert(REPORT.to_owned(), 1);
     let name = format!("{FINAL}/{REPORT}");
     out.put(&work::path(&name)?, &to_json(&name, &report)?)?;
     // All that is ready has its name on the disk before anything gives way to it or is moved.
@@ -87,9 +94,9 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
             // A writer that does not divide splits tells at the end what is in each.
             let split = receipt.split.map_or(Split::Train, |split| split.0);
             let split = splits.entry(split.word().to_owned()).or_default();
-            split.pairs += file.samples;
+            split.pairs = split.pairs.saturating_add(file.samples);
             split.files += 1;
-            split.bytes += file.bytes;
+            split.bytes = split.bytes.saturating_add(file.bytes);
         }
     }
     books.check()?;
@@ -109,7 +116,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         datasets: books,
         splits,
         masks,
-        entries: Vec::new(),
+        entries: BTreeMap::new(),
         notices: catalog.head().notices.clone(),
     })
 }

@@ -8,11 +8,12 @@ use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
 use crate::catalog::HEAD;
 use crate::error::EngineError;
-use crate::replace::{SEALS, replaced, whole_output};
+use crate::replace::{SEALS, check_entries, replaced, whole_output};
 use crate::report::Report;
 use crate::request::Terms;
 use crate::work::{
-    self, CATALOG, LOCK, PUBLISHING, REPLACES, REPORT, TERMS, WORK, WORKERS, damaged, get_json,
+    self, CATALOG, FINAL, LOCK, PUBLISHING, REPLACES, REPORT, STAGING, TERMS, UNITS, WORK, WORKERS,
+    damaged, get_json,
 };
 
 /// An output that this process plans or finishes.
@@ -87,6 +88,7 @@ pub(crate) fn lock(out: &LocalOutput) -> Result<Lock, EngineError> {
 
 /// For as long as it is held nobody makes the output anew; any number of processes may hold it.
 pub(crate) fn worker_lock(out: &LocalOutput) -> Result<Lock, EngineError> {
+    check_work(out.root())?;
     let taken = Lock::share(&work::path(WORKERS)?.under(out.root()))?;
     taken.ok_or_else(|| EngineError::Locked { path: out.root().display().to_string() })
 }
@@ -97,6 +99,9 @@ pub(crate) fn finished_but_unclean(
     out: &Path,
     terms: Option<&Terms>,
 ) -> Result<Option<Report>, EngineError> {
+    if out.metadata().is_ok_and(|meta| !meta.is_dir()) {
+        return Err(EngineError::NotAFolder { path: out.display().to_string() });
+    }
     let out = LocalOutput::new(out, false);
     let work = work::path(WORK)?;
     if !out.exists(&work)? {
@@ -113,6 +118,17 @@ pub(crate) fn finished_but_unclean(
     let _lock = lock(&out)?;
     out.remove(&work)?;
     Ok(Some(report))
+}
+
+/// Refuses a working folder, or one in it, that is a link: what is written there would lie elsewhere.
+pub(crate) fn check_work(out: &Path) -> Result<(), EngineError> {
+    for folder in [WORK, CATALOG, UNITS, STAGING, FINAL] {
+        let path = out.join(folder);
+        if path.is_symlink() {
+            return Err(EngineError::NotAFolder { path: path.display().to_string() });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses an output folder that holds anything but our own working folder and, where it is to be
@@ -142,6 +158,7 @@ pub(crate) fn check_output(
         }
         Err(error) => return Err(damaged(&path(), error)),
     };
+    check_work(out)?;
     // A process that died while it moved the last entries has left some of them here.
     let tree = LocalOutput::new(out, false);
     let moved: Option<Vec<String>> = get_json(&tree, PUBLISHING)?;
@@ -150,11 +167,12 @@ pub(crate) fn check_output(
     let mut ours = moved.filter(is_part).unwrap_or_default();
     let mut is_whole = false;
     if overwrite || tree.exists(&work::path(TERMS)?)? {
-        ours.extend(replaced(&tree)?);
+        ours.extend(replaced(&tree)?.into_keys());
     }
-    if overwrite && let Some(names) = whole_output(&tree)? {
+    if overwrite && let Some(whole) = whole_output(&tree)? {
         is_whole = true;
-        ours.extend(names);
+        check_entries(&tree, &whole)?;
+        ours.extend(whole.into_keys());
     }
     for entry in entries {
         let name = entry.map_err(|error| damaged(&path(), error))?.file_name();

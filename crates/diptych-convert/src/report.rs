@@ -31,18 +31,18 @@ impl Book {
     /// Edits rejected, of all kinds.
     #[must_use]
     pub fn rejections(&self) -> u64 {
-        self.rejected.values().sum()
+        sum(self.rejected.values())
     }
 
     /// Pairs filtered, for all reasons.
     #[must_use]
     pub fn filtered_out(&self) -> u64 {
-        self.filtered.values().sum()
+        sum(self.filtered.values())
     }
 
     fn add(&mut self, other: &Self) {
-        self.read += other.read;
-        self.written += other.written;
+        self.read = self.read.saturating_add(other.read);
+        self.written = self.written.saturating_add(other.written);
         add_counts(&mut self.filtered, &other.filtered);
         add_counts(&mut self.rejected, &other.rejected);
     }
@@ -50,8 +50,14 @@ impl Book {
 
 fn add_counts(to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>) {
     for (key, count) in from {
-        *to.entry(key.clone()).or_default() += count;
+        let of = to.entry(key.clone()).or_default();
+        *of = of.saturating_add(*count);
     }
+}
+
+/// A sum that stays where it cannot grow: books may be read from files that somebody else made.
+fn sum<'a>(counts: impl Iterator<Item = &'a u64>) -> u64 {
+    counts.fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 /// One line of the books.
@@ -143,7 +149,8 @@ impl Books {
     /// [`EngineError::Books`] for the first line that does not balance.
     pub fn check(&self) -> Result<(), EngineError> {
         for ((dataset, subset), book) in &self.0 {
-            let accounted = book.written + book.filtered_out() + book.rejections();
+            let accounted =
+                sum([&book.written, &book.filtered_out(), &book.rejections()].into_iter());
             if accounted != book.read {
                 let of = match subset {
                     Some(subset) => format!("{dataset}/{subset}"),
@@ -221,9 +228,10 @@ pub struct Report {
     /// What became of masks, by dataset and edit type.
     #[serde(default)]
     pub masks: MaskBooks,
-    /// The files and folders at the root of the output, sorted: what `--overwrite` may remove.
+    /// The files and folders at the root of the output, and how many files each is: what
+    /// `--overwrite` may remove.
     #[serde(default)]
-    pub entries: Vec<String>,
+    pub entries: BTreeMap<String, u64>,
     /// What else is to be known of the releases.
     pub notices: Vec<Notice>,
 }

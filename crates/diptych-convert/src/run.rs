@@ -1,6 +1,8 @@
 //! Units: each alone, in any order, by any process that sees the release and the output.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
 use std::num::NonZeroUsize;
 
 use diptych_format::writer::{SplitWord, UnitOutput, UnitStart};
@@ -21,7 +23,7 @@ use crate::report::Books;
 use crate::request::Terms;
 use crate::source::Sources;
 use crate::stage::Stage;
-use crate::work::{self, damaged, to_json};
+use crate::work::{self, FINAL, damaged, to_json};
 
 /// Name of a unit's receipt.
 const RECEIPT: &str = "receipt.json";
@@ -91,6 +93,31 @@ pub(crate) fn receipt(
     }
 }
 
+/// The receipt of a unit whose files are there as it says; `None` where the unit is to be written
+/// again. Once they are being moved, they are not looked for.
+pub(crate) fn whole_receipt(
+    out: &LocalOutput,
+    plan: &Plan,
+    unit: u32,
+) -> Result<Option<Receipt>, EngineError> {
+    let Some(receipt) = receipt(out, plan, unit)? else { return Ok(None) };
+    if out.exists(&work::path(FINAL)?)? {
+        return Ok(Some(receipt));
+    }
+    for file in &receipt.files.files {
+        let path = work::below(&work::unit(unit), &file.name)?.under(out.root());
+        let is_there = match fs::symlink_metadata(&path) {
+            Ok(meta) => meta.is_file() && meta.len() == file.bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(damaged(&path.display().to_string(), error)),
+        };
+        if !is_there {
+            return Ok(None);
+        }
+    }
+    Ok(Some(receipt))
+}
+
 /// Where a unit's list of rejections is, if it has any.
 pub(crate) fn rejections_of(unit: u32) -> String {
     format!("{}/{REJECTIONS}", work::unit(unit))
@@ -107,7 +134,9 @@ pub(crate) fn run_units(
         let plan = job.plan.units.get(unit as usize);
         let count = job.plan.units.len();
         let plan = plan.ok_or(EngineError::NoUnit { asked: unit, units: count })?;
-        if receipt(job.out, job.plan, unit)?.is_none() {
+        if whole_receipt(job.out, job.plan, unit)?.is_none() {
+            // What is there of it is not what was published.
+            job.out.remove(&work::path(&work::unit(unit))?)?;
             left.push((unit, plan));
         }
     }

@@ -120,8 +120,10 @@ pub(crate) fn get_json<T: DeserializeOwned>(
     out: &LocalOutput,
     name: &str,
 ) -> Result<Option<T>, EngineError> {
-    let bytes: Result<_, OutputError> = out.read(&path(name)?);
-    let parse = |bytes: Vec<u8>| serde_json::from_slice(&bytes).map_err(|e| damaged(name, e));
+    let path = path(name)?;
+    let bytes: Result<_, OutputError> = out.read(&path);
+    let shown = || path.under(out.root()).display().to_string();
+    let parse = |bytes: Vec<u8>| serde_json::from_slice(&bytes).map_err(|e| damaged(&shown(), e));
     bytes?.map(parse).transpose()
 }
 

@@ -381,12 +381,29 @@ impl WriteTree for LocalOutput {
 
     fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, OutputError> {
         let path = path.under(&self.root);
-        match fs::read(&path) {
+        match read_small(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(write_error("read", &path, error)),
         }
     }
+}
+
+/// The most that a file has which is read whole.
+const SMALL: u64 = 64 << 20;
+
+/// The bytes of a file that this program wrote: a regular one, and no link, since somebody else may
+/// have put it there.
+fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    let invalid = |what| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    let meta = fs::symlink_metadata(path)?;
+    if !meta.is_file() {
+        return invalid("not a regular file");
+    }
+    if meta.len() > SMALL {
+        return invalid("larger than any that is written here");
+    }
+    fs::read(path)
 }
 
 #[cfg(target_os = "linux")]

@@ -150,9 +150,7 @@ impl Groups {
 /// The files of an archive, each with its place; and what stands where a file should be, so that
 /// whoever needs it can say what it is.
 fn files(index: &ArchiveIndex) -> impl Iterator<Item = (usize, Entry<'_, Note>)> {
-    let stands_for_a_file =
-        |kind| matches!(kind, MemberKind::File | MemberKind::Link | MemberKind::Sparse);
-    index.all().enumerate().filter(move |(_, of)| stands_for_a_file(of.kind))
+    index.all().enumerate().filter(|(_, of)| of.kind != MemberKind::Directory)
 }
 
 /// Keys that dots belong to: what stands in front of a picture's name that means something, where

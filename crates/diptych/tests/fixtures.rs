@@ -247,9 +247,14 @@ fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
         "picture_bytes": picture_bytes,
         "output_bytes": bytes,
         "masks": masks_by_edit_type(samples),
-        "entries": [
-            ".nv-meta", "README.md", "data", "rejections.jsonl", "report.json", "wids-train.json"
-        ],
+        "entries": {
+            ".nv-meta": tree(&out.join(".nv-meta")).len(),
+            "README.md": 1,
+            "data": 2 * shards,
+            "rejections.jsonl": 1,
+            "report.json": 1,
+            "wids-train.json": 1,
+        },
         "notices": [],
     });
     assert_eq!(serde_json::to_value(report).unwrap(), wanted);

@@ -256,3 +256,105 @@ fn an_output_is_not_made_anew_while_its_units_are_written() {
     assert!(text.contains("was planned anew meanwhile"), "{text}");
     assert!(scene.done().is_empty(), "no unit of another plan is published");
 }
+
+#[test]
+fn files_that_were_put_into_a_folder_of_an_output_are_not_removed() {
+    for folder in ["data", "data/deep", ".nv-meta"] {
+        let scene = Scene::new();
+        convert(&scene.request()).unwrap();
+        let put = || {
+            fs::create_dir_all(scene.out().join(folder)).unwrap();
+            fs::write(scene.out().join(folder).join("mine.txt"), "mine").unwrap();
+        };
+        // Meanwhile: the new output is ready, and stays so.
+        let units = diptych::engine().plan(&other(&scene), &Silent).unwrap().units.len();
+        run_units(&scene.out(), 0..=units - 1).unwrap();
+        put();
+        let error = diptych::engine().finish(&scene.out(), false, &Silent).unwrap_err();
+        assert!(matches!(error, EngineError::NotOurs { .. }), "{folder}: {error}");
+        assert!(scene.out().join("report.json").exists(), "nothing is removed");
+        // Before: nothing is begun.
+        fs::remove_dir_all(scene.out().join(".diptych")).unwrap();
+        let before = tree(&scene.out());
+        let error = diptych::engine().convert(&other(&scene), &Silent).unwrap_err();
+        assert!(matches!(error, EngineError::NotOurs { .. }), "{folder}: {error}");
+        assert_same(&tree(&scene.out()), &before);
+    }
+}
+
+#[test]
+fn names_that_no_output_has_at_its_root_are_not_removed() {
+    for name in ["../outside", "data/train", ".diptych", "", "/etc", "."] {
+        let scene = Scene::new();
+        convert(&scene.request()).unwrap();
+        fs::write(scene.dir.path().join("outside"), "mine").unwrap();
+        let report = scene.out().join("report.json");
+        let mut forged = support::folder::json(&report);
+        forged["entries"][name] = 1.into();
+        fs::write(&report, forged.to_string()).unwrap();
+        let before = tree(&scene.out());
+        let error = diptych::engine().convert(&other(&scene), &Silent).unwrap_err();
+        assert!(matches!(error, EngineError::Damaged { .. }), "{name}: {error}");
+        assert_same(&tree(&scene.out()), &before);
+        assert!(scene.dir.path().join("outside").exists());
+    }
+}
+
+#[test]
+fn finishing_writes_over_nothing() {
+    for name in ["README.md", "data/train-00000-of-00001.tar", "mine.txt"] {
+        let scene = Scene::new();
+        let units = scene.plan();
+        run_units(&scene.out(), 0..=units - 1).unwrap();
+        let mine = scene.out().join(name);
+        fs::create_dir_all(mine.parent().unwrap()).unwrap();
+        fs::write(&mine, "mine").unwrap();
+        let error = diptych::engine().finish(&scene.out(), false, &Silent).unwrap_err();
+        assert!(matches!(error, EngineError::NotEmpty { .. }), "{name}: {error}");
+        assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_is_written_through_a_link() {
+    use std::os::unix::fs::symlink;
+    for name in [".diptych", ".diptych/units", ".diptych/staging", "data"] {
+        let scene = Scene::new();
+        let units = scene.plan();
+        run_units(&scene.out(), 0..=0).unwrap();
+        let (link, elsewhere) = (scene.out().join(name), scene.dir.path().join("elsewhere"));
+        if link.exists() {
+            fs::rename(&link, &elsewhere).unwrap();
+        } else {
+            fs::create_dir(&elsewhere).unwrap();
+        }
+        symlink(&elsewhere, &link).unwrap();
+        let before = tree(&elsewhere);
+        let run = run_units(&scene.out(), 0..=units - 1);
+        assert!(run.is_err() || name == "data");
+        diptych::engine().finish(&scene.out(), false, &Silent).unwrap_err();
+        diptych::engine().convert(&scene.request(), &Silent).unwrap_err();
+        assert_same(&tree(&elsewhere), &before);
+    }
+    // Nor is a report read that is none.
+    let scene = Scene::new();
+    convert(&scene.request()).unwrap();
+    fs::remove_file(scene.out().join("report.json")).unwrap();
+    symlink("/dev/zero", scene.out().join("report.json")).unwrap();
+    diptych::engine().convert(&other(&scene), &Silent).unwrap_err();
+}
+
+#[test]
+fn a_unit_that_was_damaged_is_written_again() {
+    let scene = Scene::new();
+    let units = scene.plan();
+    run_units(&scene.out(), 0..=units - 1).unwrap();
+    let shard = |unit: usize| scene.out().join(format!(".diptych/units/{unit:06}/shard.tar"));
+    fs::remove_file(shard(1)).unwrap();
+    fs::OpenOptions::new().write(true).open(shard(2)).unwrap().set_len(1000).unwrap();
+    let error = diptych::engine().finish(&scene.out(), false, &Silent).unwrap_err();
+    let EngineError::Unfinished { missing, .. } = &error else { panic!("{error}") };
+    assert_eq!(missing, &[1, 2]);
+    scene.goes_on();
+}

@@ -69,10 +69,18 @@ fn footer(input: &mut Input<'_>) -> Result<(), PageFault> {
     Ok(())
 }
 
+/// Columns, and columns of columns, that a schema may have: the `parquet` crate and Arrow hold some
+/// ten kilobytes of each.
+const ELEMENTS: u64 = 2048;
+
 /// The elements of a schema, each before those that are in it.
 fn schema(input: &mut Input<'_>) -> Result<(), PageFault> {
     let mut open: Vec<u64> = Vec::new();
-    for _ in 0..input.structs(1)? {
+    let elements = input.structs(1)?;
+    if elements > ELEMENTS {
+        return Err(PageFault::Unknown("it has more columns than any release needs"));
+    }
+    for _ in 0..elements {
         let (mut last, mut children) = (0, 0);
         while let Some((field, of)) = input.field(&mut last)? {
             match (field, of) {
@@ -126,5 +134,25 @@ mod tests {
         assert_eq!(check_footer(&file(1000), &limits), Ok(()));
         let told = check_footer(&file(1001), &limits).unwrap_err();
         assert!(told.ends_with("has 1001 bytes, the limit is 1000"), "{told}");
+    }
+
+    #[test]
+    fn so_many_columns_may_a_schema_have() {
+        // A list of elements that say nothing: field 2 of a footer, and its end.
+        let told = |elements: u64| {
+            let mut footer = vec![0x29, 0xfc];
+            let mut left = elements;
+            while left >= 0x80 {
+                footer.push(u8::try_from(left & 0x7f).unwrap() | 0x80);
+                left >>= 7;
+            }
+            footer.push(u8::try_from(left).unwrap());
+            footer.resize(footer.len() + usize::try_from(elements).unwrap() + 1, 0);
+            let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+            let file = [b"PAR1".as_slice(), &footer, &length, b"PAR1"].concat();
+            check_footer(&file, &Limits::DEFAULT)
+        };
+        assert_eq!(told(ELEMENTS), Ok(()));
+        assert!(told(ELEMENTS + 1).unwrap_err().contains("more columns"));
     }
 }

@@ -53,6 +53,8 @@ class Disk:
         self.above, self.last, self.wrong = above, last, []
         self.root = Node(True)
         self.out = out.removeprefix(above + "/")
+        # Where all is made ready to be moved.
+        self.made = "final" if last == "report.json" else "catalog"
         self.is_ended = self.is_told = False
         self.sealed = 0
 
@@ -106,12 +108,14 @@ class Disk:
             case [".diptych", "units", _]:
                 self.holds(what, node.lost(what) + self.lost(WORK, "plan.parquet"))
             case [".diptych", "publishing.json"]:
-                place = [WORK, "final"] if self.last == "report.json" else [WORK, "catalog"]
-                self.holds(what, node.lost(what) + self.lost(*place))
+                self.holds(what, node.lost(what) + self.lost(WORK, self.made))
             case [name] if name == self.last:
                 self.is_told = True
                 whole = self.root.names[self.out].names
                 self.holds(what, node.lost(what))
+                made = self.node(f"{self.above}/{self.out}/{WORK}/{self.made}").names
+                if set(made) != {self.last}:
+                    self.wrong.append(f"{what}: {', '.join(made)} are not moved yet")
                 for name in whole:
                     if name not in (WORK, self.last):
                         self.holds(what, self.lost(name))

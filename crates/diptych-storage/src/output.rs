@@ -304,9 +304,15 @@ fn is_there(folder: &Path) -> bool {
 }
 
 fn is_folder(path: &Path) -> Result<bool, OutputError> {
+    look_at(path).map(|meta| meta.is_some_and(|meta| meta.is_dir()))
+}
+
+/// What is at a path; `None` where nothing is, or the way there leads through a file.
+fn look_at(path: &Path) -> Result<Option<fs::Metadata>, OutputError> {
+    use io::ErrorKind::{NotADirectory, NotFound};
     match fs::metadata(path) {
-        Ok(meta) => Ok(meta.is_dir()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
         Err(error) => Err(write_error("look at", path, error)),
     }
 }
@@ -370,8 +376,7 @@ impl WriteTree for LocalOutput {
     }
 
     fn exists(&self, path: &RelPath) -> Result<bool, OutputError> {
-        let path = path.under(&self.root);
-        path.try_exists().map_err(|e| write_error("look at", &path, e))
+        look_at(&path.under(&self.root)).map(|meta| meta.is_some())
     }
 
     fn read(&self, path: &RelPath) -> Result<Option<Vec<u8>>, OutputError> {

@@ -96,7 +96,9 @@ fn a_finished_output_stays_until_the_new_one_is_ready() {
     let (old, new) = (scene.whole(), whole_other(&scene));
     convert(&scene.request()).unwrap();
     let watch = Watch { scene: &scene, old: &old, seen: Mutex::default() };
-    diptych::engine().convert(&other(&scene), &watch).unwrap();
+    // One thread, so that nothing moves while the watch looks.
+    let request = Request { jobs: threads(1), ..other(&scene) };
+    diptych::engine().convert(&request, &watch).unwrap();
     assert!(watch.seen.into_inner().unwrap() > 5);
     assert_same(&tree(&scene.out()), &new);
     // And back, by the steps, which need no leave but that of the plan.

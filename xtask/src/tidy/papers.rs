@@ -167,3 +167,37 @@ fn nothing_names_somebodys_machine() {
     assert!(looked_at >= 80, "only {looked_at} texts were looked at");
     none(&wrong, "no text names a path of somebody's machine");
 }
+
+/// Which test trips each limit, and passes just under it.
+const LIMITS: [(&str, &str); 17] = [
+    ("row-bytes", "rows_over_the_limit_are_passed_over"),
+    ("rows", "so_many_rows_are_given_and_no_more"),
+    ("expansion", "a_text_becomes_so_many_times_its_size_and_no_more"),
+    ("page-expansion", "pages_that_become_many_times_as_much_are_held_against_the_limit"),
+    ("page-bytes", "pages_are_held_against_the_limit"),
+    ("text-page-bytes", "pages_of_text_are_held_against_their_limit"),
+    ("footer-bytes", "the_end_of_a_file_is_held_against_the_limit"),
+    ("member-name-bytes", "limits_bound_names_headers_and_members"),
+    ("member-header-bytes", "limits_bound_names_headers_and_members"),
+    ("members", "limits_bound_names_headers_and_members"),
+    ("gap-bytes", "so_many_bytes_are_gone_through_to_find_a_header"),
+    ("index-bytes", "what_is_held_is_not_made_anew"),
+    ("files", "limits_on_files_and_depth_hold"),
+    ("folder-depth", "limits_on_files_and_depth_hold"),
+    ("notices", "so_many_of_each_kind_are_told_and_no_more"),
+    ("pixels", "limits_hold_up_to_the_last_pixel"),
+    ("picture-bytes", "limits_hold_up_to_the_last_pixel"),
+];
+
+#[test]
+fn every_limit_has_its_test() {
+    let all: Vec<_> = diptych::storage::Limits::ALL.iter().map(|limit| limit.name).collect();
+    assert_eq!(LIMITS.map(|(name, _)| name).as_slice(), all);
+    let sources = sources();
+    let exists =
+        |test: &&str| sources.iter().any(|source| source.text.contains(&format!("fn {test}(")));
+    let tests = LIMITS.map(|(_, test)| test);
+    let wrong: Vec<_> =
+        tests.iter().filter(|test| !exists(test)).map(|test| (*test).to_owned()).collect();
+    none(&wrong, "each limit has a test that trips it");
+}

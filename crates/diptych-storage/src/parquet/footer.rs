@@ -110,3 +110,21 @@ fn row_group(input: &mut Input<'_>) -> Result<(), PageFault> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_file_is_held_against_the_limit() {
+        // A footer that says nothing, as long as it is.
+        let file = |length: u32| {
+            let footer = vec![0; length as usize];
+            [b"PAR1".as_slice(), &footer, &length.to_le_bytes(), b"PAR1"].concat()
+        };
+        let limits = Limits { footer_bytes: 1000, ..Limits::DEFAULT };
+        assert_eq!(check_footer(&file(1000), &limits), Ok(()));
+        let told = check_footer(&file(1001), &limits).unwrap_err();
+        assert!(told.ends_with("has 1001 bytes, the limit is 1000"), "{told}");
+    }
+}

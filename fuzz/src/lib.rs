@@ -5,15 +5,15 @@
 //! once did harm. A target panics where something does not hold. It asks for more than that nothing
 //! panics: where there are two ways to an answer it takes both.
 //!
-//! - [`memory`]: how much one input may take.
-//! - [`release`]: releases in memory, read through their format and held against what readers owe.
-//! - [`bytes`]: tars, pieces, rows of text.
-//! - [`pictures`]: headers, pictures, masks, run lengths.
-//! - [`columns`]: Parquet files.
-//! - [`records`]: records, and rows that others laid out.
-//! - [`formats`]: a file of a release, in an otherwise good one.
-//! - [`whole`]: small trees, and catalogs.
-//! - [`text`]: what messages owe.
+//! - `memory`: how much one input may take.
+//! - `release`: releases in memory, read through their format and held against what readers owe.
+//! - `bytes`: tars, pieces, rows of text.
+//! - `pictures`: headers, pictures, masks, run lengths.
+//! - `columns`: Parquet files.
+//! - `records`: records, and rows that others laid out.
+//! - `formats`: a file of a release, in an otherwise good one.
+//! - `whole`: small trees, and catalogs.
+//! - `text`: what messages owe.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

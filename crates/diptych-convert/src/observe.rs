@@ -61,7 +61,7 @@ pub trait Observer: Send + Sync {
 
     /// Whether the work is to end where it is. It is asked before each edit that is read and each
     /// atom that is written; what comes of it is
-    /// [`EngineError::Stopped`](crate::EngineError::Stopped), and what was done can be gone on with.
+    /// [`EngineError::Stopped`], and what was done can be gone on with.
     fn is_stopped(&self) -> bool {
         false
     }

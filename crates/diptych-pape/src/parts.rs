@@ -131,7 +131,8 @@ fn together(found: &[Found], of: fn(&Found) -> &Few) -> Option<String> {
 fn rows(reader: &PapeReader) -> Vec<Part> {
     let part = |name: &str, here, published| {
         let (stated, missing) = (None, None);
-        Part { name: format!("rows of {name}"), here, stated, published, missing }
+        let name = format!("rows of {}", printable(name.as_bytes()));
+        Part { name, here, stated, published, missing }
     };
     let all = || (0..).zip(&reader.editors).map(|(of, editor)| (editor, reader.rows_of(of)));
     let of_subset = |subset: &str| {
@@ -189,10 +190,11 @@ fn images(reader: &PapeReader, found: &[Found]) -> Vec<Part> {
     let by = reader.splits.file();
     let part = |place: Place| {
         let (subset, word) = &place;
-        let of = subset.as_ref().map(|subset| format!(" of {subset}")).unwrap_or_default();
+        let of = subset.as_ref().map(|subset| format!(" of {}", printable(subset.as_bytes())));
+        let of = of.unwrap_or_default();
         let stated = stated.get(&(subset.as_deref(), word.as_str()));
         Part {
-            name: format!("images{of} in {word}"),
+            name: format!("images{of} in {}", printable(word.as_bytes())),
             here: here.get(&place).map_or(0, |images| images.len() as u64),
             stated: stated.map(|count| Stated { count: *count, by: by.to_owned() }),
             published: published(subset, word),

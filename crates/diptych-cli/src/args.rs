@@ -341,14 +341,20 @@ fn root(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 fn limit(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it is not NAME=VALUE")?;
-    Limits::default().set(name, value).map_err(|error| error.to_string())?;
-    Ok((name.to_owned(), value.to_owned()))
+    named_value(text, |name, value| Limits::default().set(name, value))
 }
 
 fn parameter(text: &str) -> Result<(String, String), String> {
+    named_value(text, |name, value| DifferenceOptions::default().set(name, value))
+}
+
+/// A name and a value that `set` takes.
+fn named_value<E: std::fmt::Display>(
+    text: &str,
+    set: impl FnOnce(&str, &str) -> Result<(), E>,
+) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("it is not NAME=VALUE")?;
-    DifferenceOptions::default().set(name, value).map_err(|error| error.to_string())?;
+    set(name, value).map_err(|error| error.to_string())?;
     Ok((name.to_owned(), value.to_owned()))
 }
 

@@ -4,10 +4,11 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::signals::Signals;
 use diptych::storage::text::{is_hidden, visible};
 use diptych::{Event, Observer};
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::signals::Signals;
 
 /// Notices that are shown where not all are asked for.
 const SOME: usize = 5;

@@ -13,7 +13,7 @@ mod files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, StagedFile, StagedWrite, WriteTree};
 use diptych_storage::parquet::{check_columns, guarded};
 use diptych_storage::text::printable;
+use diptych_storage::tree::read_at_most;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
@@ -310,13 +311,7 @@ impl Catalog {
 
 /// Reads a head. A release may have a file of the same name, of any length.
 fn read_head(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let mut bytes = Vec::new();
-    if file.take(HEAD_BYTES + 1).read_to_end(&mut bytes)? as u64 > HEAD_BYTES {
-        let what = format!("it has more than {HEAD_BYTES} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
-    }
-    Ok(bytes)
+    read_at_most(path, HEAD_BYTES)
 }
 
 /// Pairs to read at one time: fewer where they are large.

@@ -135,7 +135,9 @@ impl Engine {
     /// See [`EngineError`].
     pub fn run(&self, request: &RunRequest, observer: &dyn Observer) -> Result<(), EngineError> {
         let out = LocalOutput::new(&request.out, request.durable);
-        load_plan(&out)?;
+        if !out.exists(&work::path(PLAN)?)? {
+            return Err(no_plan(&out));
+        }
         let _lock = worker_lock(&out)?;
         // What is there now stays for as long as the lock is held.
         let plan = load_plan(&out)?;
@@ -249,9 +251,8 @@ impl Engine {
         }
         remove_replaced(&begun.out)?;
         publish_all(&begun.out, CATALOG, HEAD)?;
-        let none = || EngineError::NoPlan { path: request.out.display().to_string() };
         // Where this fails it is ended by the next process.
-        let catalog = Catalog::open(begun.out.root())?.ok_or_else(none)?;
+        let catalog = Catalog::open(begun.out.root())?.ok_or_else(|| no_plan(&begun.out))?;
         begun.out.remove(&work::path(WORK)?)?;
         Ok(Indexed::of(&catalog))
     }
@@ -489,14 +490,16 @@ fn unit_count(plan: &Plan) -> u32 {
     u32::try_from(plan.units.len()).unwrap_or(u32::MAX)
 }
 
+fn no_plan(out: &LocalOutput) -> EngineError {
+    EngineError::NoPlan { path: out.root().display().to_string() }
+}
+
 fn load_plan(out: &LocalOutput) -> Result<Plan, EngineError> {
-    let none = || EngineError::NoPlan { path: out.root().display().to_string() };
-    Plan::load(out)?.ok_or_else(none)
+    Plan::load(out)?.ok_or_else(|| no_plan(out))
 }
 
 fn open_catalog(out: &LocalOutput) -> Result<Catalog, EngineError> {
-    let none = || EngineError::NoPlan { path: out.root().display().to_string() };
-    Catalog::open(&work::path(CATALOG)?.under(out.root()))?.ok_or_else(none)
+    Catalog::open(&work::path(CATALOG)?.under(out.root()))?.ok_or_else(|| no_plan(out))
 }
 
 /// Refuses to go on with a catalog of releases that are no longer what they were.

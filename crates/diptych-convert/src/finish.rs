@@ -24,7 +24,7 @@ use crate::masks::MaskBooks;
 use crate::plan::Plan;
 use crate::replace::{count_files, remove_replaced};
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
-use crate::run::{Receipt, rejections_of, whole_receipt};
+use crate::run::{Receipt, is_whole, receipt, rejections_of};
 use crate::work::{
     self, FINAL, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPLACES, REPORT, WORK, damaged,
     put_json, to_json,
@@ -41,9 +41,9 @@ pub(crate) fn finish(
     let mut receipts = Vec::with_capacity(plan.units.len());
     let mut missing = Vec::new();
     for unit in 0..u32::try_from(plan.units.len()).unwrap_or(u32::MAX) {
-        match whole_receipt(out, plan, unit)? {
-            Some(receipt) => receipts.push(receipt),
-            None => missing.push(unit),
+        match receipt(out, plan, unit)? {
+            Some(receipt) if is_whole(out, &receipt)? => receipts.push(receipt),
+            _ => missing.push(unit),
         }
     }
     if !missing.is_empty() {

@@ -82,15 +82,18 @@ fn is_final(error: &EngineError) -> bool {
 }
 
 pub(crate) fn lock(out: &LocalOutput) -> Result<Lock, EngineError> {
-    let taken = Lock::take(&work::path(LOCK)?.under(out.root()))?;
-    taken.ok_or_else(|| EngineError::Locked { path: out.root().display().to_string() })
+    Lock::take(&work::path(LOCK)?.under(out.root()))?.ok_or_else(|| locked(out))
+}
+
+/// That others work on the output.
+pub(crate) fn locked(out: &LocalOutput) -> EngineError {
+    EngineError::Locked { path: out.root().display().to_string() }
 }
 
 /// For as long as it is held nobody makes the output anew; any number of processes may hold it.
 pub(crate) fn worker_lock(out: &LocalOutput) -> Result<Lock, EngineError> {
     check_work(out.root())?;
-    let taken = Lock::share(&work::path(WORKERS)?.under(out.root()))?;
-    taken.ok_or_else(|| EngineError::Locked { path: out.root().display().to_string() })
+    Lock::share(&work::path(WORKERS)?.under(out.root()))?.ok_or_else(|| locked(out))
 }
 
 /// The report of an output that is complete but for its working folder, which is removed here: a
@@ -121,7 +124,7 @@ pub(crate) fn finished_but_unclean(
 }
 
 /// Refuses a working folder, or one in it, that is a link: what is written there would lie elsewhere.
-pub(crate) fn check_work(out: &Path) -> Result<(), EngineError> {
+fn check_work(out: &Path) -> Result<(), EngineError> {
     for folder in [WORK, CATALOG, UNITS, STAGING, FINAL] {
         let path = out.join(folder);
         if path.is_symlink() {

@@ -14,6 +14,7 @@ use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
 use crate::catalog::{Catalog, FILES, HEAD, pairs_file, rejections_file};
 use crate::error::{DamagedBy, EngineError};
+use crate::output::locked;
 use crate::report::Report;
 use crate::work::{
     self, CATALOG, FINAL, PLAN, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPLACES, REPORT, STAGING,
@@ -135,8 +136,7 @@ pub(crate) fn remove_replaced(out: &LocalOutput) -> Result<(), EngineError> {
 /// # Errors
 /// [`EngineError::Locked`] while processes write units of it.
 pub(crate) fn remove_begun(out: &LocalOutput) -> Result<(), EngineError> {
-    let _alone = no_workers(out)?
-        .ok_or_else(|| EngineError::Locked { path: out.root().display().to_string() })?;
+    let _alone = no_workers(out)?.ok_or_else(|| locked(out))?;
     // Some of it may lie at its place already.
     let moved: Vec<String> = get_json(out, PUBLISHING)?.unwrap_or_default();
     let replaced = replaced(out)?;

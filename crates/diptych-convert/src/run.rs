@@ -93,29 +93,24 @@ pub(crate) fn receipt(
     }
 }
 
-/// The receipt of a unit whose files are there as it says; `None` where the unit is to be written
-/// again. Once they are being moved, they are not looked for.
-pub(crate) fn whole_receipt(
-    out: &LocalOutput,
-    plan: &Plan,
-    unit: u32,
-) -> Result<Option<Receipt>, EngineError> {
-    let Some(receipt) = receipt(out, plan, unit)? else { return Ok(None) };
+/// Whether the files of a unit are there as its receipt says. Once they are being moved, they are not
+/// looked for.
+pub(crate) fn is_whole(out: &LocalOutput, receipt: &Receipt) -> Result<bool, EngineError> {
     if out.exists(&work::path(FINAL)?)? {
-        return Ok(Some(receipt));
+        return Ok(true);
     }
     for file in &receipt.files.files {
-        let path = work::below(&work::unit(unit), &file.name)?.under(out.root());
+        let path = work::below(&work::unit(receipt.unit), &file.name)?.under(out.root());
         let is_there = match fs::symlink_metadata(&path) {
             Ok(meta) => meta.is_file() && meta.len() == file.bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(damaged(&path.display().to_string(), error)),
         };
         if !is_there {
-            return Ok(None);
+            return Ok(false);
         }
     }
-    Ok(Some(receipt))
+    Ok(true)
 }
 
 /// Where a unit's list of rejections is, if it has any.
@@ -134,11 +129,14 @@ pub(crate) fn run_units(
         let plan = job.plan.units.get(unit as usize);
         let count = job.plan.units.len();
         let plan = plan.ok_or(EngineError::NoUnit { asked: unit, units: count })?;
-        if whole_receipt(job.out, job.plan, unit)?.is_none() {
+        match receipt(job.out, job.plan, unit)? {
+            Some(receipt) if is_whole(job.out, &receipt)? => continue,
             // What is there of it is not what was published.
-            job.out.remove(&work::path(&work::unit(unit))?)?;
-            left.push((unit, plan));
+            Some(_) => job.out.remove(&work::path(&work::unit(unit))?)?,
+            // Another process may publish it at this moment: nothing is removed.
+            None => {}
         }
+        left.push((unit, plan));
     }
     job.observer.event(Event::Running {
         units: left.len(),

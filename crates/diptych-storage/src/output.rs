@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::path::RelPath;
 use crate::read::ReadAt;
+use crate::tree::read_at_most;
 pub use lock::Lock;
 
 /// Why something could not be written.
@@ -392,18 +393,12 @@ impl WriteTree for LocalOutput {
 /// The most that a file has which is read whole.
 const SMALL: u64 = 64 << 20;
 
-/// The bytes of a file that this program wrote: a regular one, and no link, since somebody else may
-/// have put it there.
+/// The bytes of a file that this program wrote: no link, since somebody else may have put it there.
 fn read_small(path: &Path) -> io::Result<Vec<u8>> {
-    let invalid = |what| Err(io::Error::new(io::ErrorKind::InvalidData, what));
-    let meta = fs::symlink_metadata(path)?;
-    if !meta.is_file() {
-        return invalid("not a regular file");
+    if path.is_symlink() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    if meta.len() > SMALL {
-        return invalid("larger than any that is written here");
-    }
-    fs::read(path)
+    read_at_most(path, SMALL)
 }
 
 #[cfg(target_os = "linux")]

@@ -255,6 +255,20 @@ pub fn look_at_listed(root: &Path, path: &RelPath) -> io::Result<TreeEntry> {
     Ok(TreeEntry { path: path.clone(), length: meta.len(), modified: changed(&meta) })
 }
 
+/// The bytes of a regular file that has at most so many.
+///
+/// # Errors
+/// Those of the system; [`io::ErrorKind::InvalidData`] where it has more.
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (file, _) = open_regular(path)?;
+    let mut bytes = Vec::new();
+    if file.take(most.saturating_add(1)).read_to_end(&mut bytes)? as u64 > most {
+        let what = format!("it has more than {most} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    Ok(bytes)
+}
+
 /// Opens a file that is one. What was listed as a file may have become something else since, and
 /// a pipe would be waited for without end.
 fn open_regular(path: &Path) -> io::Result<(fs::File, fs::Metadata)> {

@@ -35,7 +35,7 @@ pub fn files(input: &[u8]) -> Files {
 
 /// A conversion of few threads, into a folder that is thrown away.
 fn request(release: &Path, to: &str, out: &Path) -> Request {
-    let source = SourceRequest { path: release.to_path_buf(), from: None };
+    let source = SourceRequest::new(release.to_path_buf());
     let mut request = Request::new(vec![source], to, out);
     request.durable = false;
     request.jobs = NonZeroUsize::MIN;

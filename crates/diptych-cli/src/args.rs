@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use diptych::format::options::{Assignment, parse_size};
 use diptych::pixels::DifferenceOptions;
+use diptych::condition::{Condition, Number, Word};
+use diptych::select::{DedupOn, Level, Same, Sample, Shares};
 use diptych::storage::Limits;
 
 /// Converts image-edit datasets from the way they were released to the way they are trained on.
@@ -96,20 +98,19 @@ pub(crate) struct RequestArgs {
     #[command(flatten)]
     pub(crate) sources: Sources,
     /// The format to write (`diptych formats` lists them).
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) to: String,
+    #[arg(long, value_name = "FORMAT", required_unless_present = "recipe")]
+    pub(crate) to: Option<String>,
     /// The output folder: one that is not there, or is empty.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) out: PathBuf,
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, required_unless_present = "recipe")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Replaces what an earlier command made or began in the output folder. A finished output stays
     /// until the new one is ready. What the same command began is gone on with.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Takes only the first N pairs.
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
     /// About how large a file of the output is.
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = shard_size)]
+    #[arg(long, value_name = "SIZE", value_parser = shard_size, default_value = "1GB")]
     pub(crate) shard_size: u64,
     /// Fails at the first edit that cannot be converted.
     #[arg(long)]
@@ -126,6 +127,86 @@ pub(crate) struct RequestArgs {
     pub(crate) difference: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) work: Work,
+}
+
+/// Which pairs are taken, in which order, and what for (see docs/mixing.md).
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Choosing pairs")]
+pub(crate) struct Choice {
+    /// Takes sources, conditions, splits and the rest from a recipe.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["sources", "from", "condition"])]
+    pub(crate) recipe: Option<PathBuf>,
+    /// Takes only pairs whose ids a file lists: text, CSV or Parquet.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) pairs: Option<PathBuf>,
+    /// Takes pairs in the order of `--pairs`.
+    #[arg(long, requires = "pairs", conflicts_with = "shuffle")]
+    pub(crate) in_order: bool,
+    /// Drops sessions and groups whole where one of their pairs is dropped, and draws them whole.
+    #[arg(long)]
+    pub(crate) whole: bool,
+    /// Drops pairs that share a source picture with this release, catalog or output.
+    #[arg(long, value_name = "SRC", value_hint = ValueHint::DirPath)]
+    pub(crate) exclude: Vec<PathBuf>,
+    /// Gives pairs without a split one: train=0.98,val=0.01,test=0.01.
+    #[arg(long, value_name = "SHARES")]
+    pub(crate) split: Option<Shares>,
+    /// Keeps the splits that an earlier output's splits.parquet lists.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) split_file: Option<PathBuf>,
+    /// When source pictures are the same, for splits and `--exclude`: place, bytes, pixels or
+    /// near:N (bits that differ) [default: bytes].
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) same: Option<Same>,
+    /// Drops duplicates: bytes, pixels or near[:N].
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) dedup: Option<Level>,
+    /// What of pairs is compared: source, target, or the pair (both pictures and the instruction)
+    /// [default: pair].
+    #[arg(long, value_name = "PART", requires = "dedup")]
+    pub(crate) dedup_on: Option<DedupOn>,
+    /// Of duplicates keeps the one with most of this number, not the first.
+    #[arg(long, value_name = "NUMBER", requires = "dedup", value_parser = Number::parse)]
+    pub(crate) prefer: Option<Number>,
+    /// Draws so many pairs, or a share of them (10%).
+    #[arg(long, value_name = "N|P%", conflicts_with = "mix")]
+    pub(crate) sample: Option<Sample>,
+    /// Draws pairs by dataset: imgedit=0.5,pape=0.5. What is not named is not drawn.
+    #[arg(long, value_name = "NAME=SHARE,...", value_parser = mix_shares)]
+    pub(crate) mix: Option<MixShares>,
+    /// What `--mix` names in place of the dataset: a column, or label('name').
+    #[arg(long, value_name = "COLUMN", requires = "mix", value_parser = Word::parse)]
+    pub(crate) mix_by: Option<Word>,
+    /// How many pairs `--mix` draws [default: as many as there are for these shares].
+    #[arg(long, value_name = "N")]
+    pub(crate) total: Option<u64>,
+    /// Takes pairs more than once where `--mix` runs short.
+    #[arg(long)]
+    pub(crate) repeat: bool,
+    /// Puts sessions, groups and single pairs into an order by chance.
+    #[arg(long)]
+    pub(crate) shuffle: bool,
+    /// What chance follows from [default: 0].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Takes only the first N pairs.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+}
+
+/// The shares of `--mix`.
+#[derive(Debug, Clone)]
+pub(crate) struct MixShares(pub(crate) Vec<(String, f64)>);
+
+fn mix_shares(text: &str) -> Result<MixShares, String> {
+    let share = |part: &str| match part.rsplit_once('=') {
+        Some((name, share)) if !name.is_empty() => {
+            let share = share.trim().parse().map_err(|_| format!("`{share}` is no share"))?;
+            Ok((name.trim().to_owned(), share))
+        }
+        _ => Err(format!("`{part}` is not NAME=SHARE")),
+    };
+    text.split(',').map(share).collect::<Result<_, _>>().map(MixShares)
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -151,7 +232,7 @@ pub(crate) enum MaskFrom {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Sources {
     /// Folders of releases, as they were downloaded, and of catalogs (`diptych index`).
-    #[arg(required = true, value_name = "SRC", value_hint = ValueHint::DirPath)]
+    #[arg(required_unless_present = "recipe", value_name = "SRC", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
     /// The format of the releases, where it is not to be told from their files.
     #[arg(long, value_name = "FORMAT")]
@@ -165,6 +246,9 @@ pub(crate) struct Sources {
     /// A limit on what a release may ask for (see docs/limits.md).
     #[arg(long, value_name = "NAME=VALUE", value_parser = limit)]
     pub(crate) max: Vec<(String, String)>,
+    /// Takes only pairs for which an SQL condition is true (see docs/conditions.md).
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
+    pub(crate) condition: Option<Condition>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -207,8 +291,10 @@ pub(crate) struct Index {
     #[command(flatten)]
     pub(crate) sources: Sources,
     /// The catalog's folder: one that is not there, or is empty.
-    #[arg(long, value_name = "CATALOG", value_hint = ValueHint::DirPath)]
-    pub(crate) out: PathBuf,
+    #[arg(long, value_name = "CATALOG", value_hint = ValueHint::DirPath, required_unless_present = "recipe")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Replaces the catalog or the output that an earlier command made or began in that folder.
     #[arg(long)]
     pub(crate) overwrite: bool,

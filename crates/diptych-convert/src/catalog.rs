@@ -7,8 +7,12 @@
 //! pairs-00000.parquet     a row a pair, in the schema of `diptych_schema::arrow`
 //! rejections-00000.jsonl  a line a rejection, where the partition has any
 //! ```
+//!
+//! Where not all pairs were taken, or in another order, the files of pairs are not those of the
+//! partitions, and there is more: see [`Selected`].
 
 mod files;
+mod selected;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -23,11 +27,14 @@ use diptych_schema::arrow::{catalog_schema, decode, encode};
 use diptych_schema::{Address, EditPair, SCHEMA_VERSION};
 use diptych_storage::RelPath;
 use diptych_storage::output::{LocalOutput, StagedFile, StagedWrite, WriteTree};
-use diptych_storage::parquet::{check_columns, guarded};
+use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
 use diptych_storage::text::printable;
 use diptych_storage::tree::read_at_most;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
+};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -42,6 +49,8 @@ pub(crate) use files::FILES;
 use files::read_files;
 pub(crate) use files::write_files;
 pub use files::{CatalogFile, Piece};
+pub use selected::Selected;
+pub(crate) use selected::{DUPLICATES, SELECTED_REJECTIONS, SPLITS};
 
 /// The version of the catalog's shape.
 pub const CATALOG_VERSION: u32 = 1;
@@ -86,6 +95,10 @@ pub struct Head {
     pub partitions: Vec<Partition>,
     /// What is to be known of the releases.
     pub notices: Vec<Notice>,
+    /// What was chosen of what was read, where not all was: the pairs are in files of their own
+    /// order then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
 }
 
 /// A release in a catalog.
@@ -107,7 +120,7 @@ pub struct Partition {
     pub source: String,
     /// Its name in the release.
     pub name: String,
-    /// Its pairs.
+    /// The pairs that were read.
     pub pairs: u64,
     /// What was read.
     pub books: Books,
@@ -222,7 +235,10 @@ impl Catalog {
                 return Err(format!("the books of {name} do not agree with its pairs"));
             }
         }
-        Ok(())
+        match &self.head.selected {
+            Some(selected) => selected.check(partitions.iter().map(|partition| partition.pairs)),
+            None => Ok(()),
+        }
     }
 
     /// Whether it holds no more than the first pairs of its releases: how many were asked for.
@@ -232,10 +248,40 @@ impl Catalog {
         self.head.limit.filter(|limit| pairs >= *limit)
     }
 
-    /// The label of the source that a partition is of.
+    /// How many files of pairs there are, which [`pairs`](Self::pairs) reads: one for each
+    /// partition, but where pairs were chosen.
     #[must_use]
-    pub fn label(&self, partition: usize) -> &str {
-        self.head.partitions.get(partition).map_or("", |partition| &partition.source)
+    pub fn pair_files(&self) -> usize {
+        let selected = self.head.selected.as_ref();
+        selected.map_or(self.head.partitions.len(), |selected| selected.files.len())
+    }
+
+    /// How many pairs are in it.
+    #[must_use]
+    pub fn pair_count(&self) -> u64 {
+        match &self.head.selected {
+            Some(selected) => selected.files.iter().sum(),
+            None => self.head.partitions.iter().map(|partition| partition.pairs).sum(),
+        }
+    }
+
+    /// The books: of what was read, and of what was chosen.
+    #[must_use]
+    pub fn books(&self) -> Books {
+        let mut books = Books::default();
+        self.head.partitions.iter().for_each(|partition| books.add(&partition.books));
+        self.head.selected.iter().for_each(|selected| books.add(&selected.books));
+        books
+    }
+
+    /// The label of the source that a pair is of.
+    #[must_use]
+    pub fn label(&self, pair: &EditPair) -> &str {
+        let number = pair.source.address.file();
+        let file = number.and_then(|number| self.files.get(number as usize));
+        // A pair whose picture is in no file has no other place.
+        let label = file.map(|file| file.source.as_str());
+        label.or(self.head.sources.first().map(|of| of.terms.label.as_str())).unwrap_or_default()
     }
 
     /// What is in it.
@@ -250,29 +296,79 @@ impl Catalog {
         &self.files
     }
 
-    /// The pairs of a partition from row `first` on, `count` of them at most.
+    /// The pairs of a file from row `first` on, `count` of them at most. The files are those of the
+    /// partitions, but where pairs were chosen.
     ///
     /// # Errors
     /// [`EngineError::Damaged`].
-    pub fn pairs(&self, partition: usize, first: u64, count: u64) -> Result<Pairs, EngineError> {
-        let path = self.root.join(pairs_file(partition));
+    pub fn pairs(&self, file: usize, first: u64, count: u64) -> Result<Pairs, EngineError> {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        self.open_pairs(file, |reader, _| {
+            let batch = batch_size(reader.metadata());
+            reader.with_batch_size(batch).with_offset(size(first)).with_limit(size(count))
+        })
+    }
+
+    /// The pairs in these rows of a file, which rise.
+    pub(crate) fn pairs_in(&self, file: usize, rows: &[u64]) -> Result<Pairs, EngineError> {
+        self.open_pairs(file, |reader, count| {
+            let batch = batch_size(reader.metadata());
+            // What is not there is missed by who asked.
+            let known = rows.iter().filter_map(|row| usize::try_from(*row).ok());
+            let ranges = known.filter(|row| *row < count).map(|row| row..row + 1);
+            let rows = RowSelection::from_consecutive_ranges(ranges, count);
+            reader.with_batch_size(batch).with_row_selection(rows)
+        })
+    }
+
+    /// About how many bytes a pair of a file takes in memory.
+    pub(crate) fn bytes_of_a_pair(&self, file: usize) -> Result<usize, EngineError> {
+        Ok(self.open_pairs(file, |reader, _| reader)?.pair_bytes)
+    }
+
+    fn open_pairs(
+        &self,
+        file: usize,
+        ask: impl FnOnce(PairsReader, usize) -> PairsReader,
+    ) -> Result<Pairs, EngineError> {
+        let path = self.root.join(pairs_file(file));
         let name = path.display().to_string();
         let failure = Failure::default();
-        let open = || -> Result<ParquetRecordBatchReader, DamagedBy> {
-            let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let open = || -> Result<_, DamagedBy> {
             let file = failure.watched(File::open(&path)?)?;
             let length = file.0.len();
             let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
             check_columns(reader.metadata(), length).map_err(DamagedBy::Content)?;
-            let batch = batch_size(reader.metadata());
-            Ok(reader
-                .with_batch_size(batch)
-                .with_offset(size(first))
-                .with_limit(size(count))
-                .build()?)
+            let pair_bytes = bytes_of_largest(reader.metadata());
+            let rows = reader.metadata().file_metadata().num_rows();
+            Ok((ask(reader, usize::try_from(rows).unwrap_or(0)).build()?, pair_bytes))
         };
-        let batches = caught(open).map_err(|e| damaged(&name, failure.or(e)))?;
-        Ok(Pairs { name, batches, failure, held: Vec::new().into_iter() })
+        let (batches, pair_bytes) = caught(open).map_err(|e| damaged(&name, failure.or(e)))?;
+        Ok(Pairs { name, batches, pair_bytes, failure, held: Vec::new().into_iter() })
+    }
+
+    /// Some columns of a file of pairs, many rows at one time.
+    pub(crate) fn columns(
+        &self,
+        file: usize,
+        columns: &BTreeSet<String>,
+    ) -> Result<Columns, EngineError> {
+        let Pairs { name, batches, failure, .. } = self.open_pairs(file, |reader, _| {
+            let columns = columns.iter().map(String::as_str);
+            let mask = ProjectionMask::columns(reader.parquet_schema(), columns);
+            reader.with_batch_size(ROW_GROUP).with_projection(mask)
+        })?;
+        Ok(Columns { name, batches, failure })
+    }
+
+    /// The file of rejections that choosing has led to; in none but a catalog of chosen pairs.
+    pub(crate) fn selected_rejections(&self) -> PathBuf {
+        self.root.join(SELECTED_REJECTIONS)
+    }
+
+    /// The folder that it lies in.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The rejections of a partition, in order.
@@ -283,17 +379,7 @@ impl Catalog {
         &self,
         partition: usize,
     ) -> Result<impl Iterator<Item = Result<Rejection, EngineError>>, EngineError> {
-        let path = self.root.join(rejections_file(partition));
-        let name = path.display().to_string();
-        let file = match File::open(&path) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(damaged(&name, error)),
-        };
-        let lines = file.into_iter().flat_map(|file| {
-            serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter()
-        });
-        Ok(lines.map(move |line| line.map_err(|error| damaged(&name, error))))
+        rejections_in(&self.root.join(rejections_file(partition)))
     }
 
     /// Appends the rejections of a partition, a line each, to `to`.
@@ -314,14 +400,34 @@ fn read_head(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(path, HEAD_BYTES)
 }
 
+/// The rejections of a file, a line each; none where there is no file.
+pub(crate) fn rejections_in(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<Rejection, EngineError>> + use<>, EngineError> {
+    let name = path.display().to_string();
+    let file = match File::open(path) {
+        Ok(file) => Some(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(damaged(&name, error)),
+    };
+    let lines = file.into_iter().flat_map(|file| {
+        serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter()
+    });
+    Ok(lines.map(move |line| line.map_err(|error| damaged(&name, error))))
+}
+
 /// Pairs to read at one time: fewer where they are large.
 fn batch_size(metadata: &ParquetMetaData) -> usize {
+    (BATCH_BYTES / bytes_of_largest(metadata)).clamp(1, BATCH)
+}
+
+/// About how many bytes a pair takes in the row group where pairs are largest.
+fn bytes_of_largest(metadata: &ParquetMetaData) -> usize {
     let pair_bytes = metadata.row_groups().iter().map(|group| {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0).max(1);
         usize::try_from(group.total_byte_size()).unwrap_or(0) / rows
     });
-    let largest = pair_bytes.max().unwrap_or(0).max(1);
-    (BATCH_BYTES / largest).clamp(1, BATCH)
+    pair_bytes.max().unwrap_or(0).max(1)
 }
 
 /// About how many bytes a pair takes in memory.
@@ -357,10 +463,30 @@ pub(crate) fn copy_lines(path: &Path, to: &mut dyn StagedFile) -> Result<(), Eng
     }
 }
 
-/// The pairs of a partition, one after the other.
+type PairsReader = ParquetRecordBatchReaderBuilder<ParquetInput>;
+
+/// Some columns of a file of pairs, many rows at one time.
+pub(crate) struct Columns {
+    name: String,
+    batches: ParquetRecordBatchReader,
+    failure: Failure,
+}
+
+impl Iterator for Columns {
+    type Item = Result<RecordBatch, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batches = &mut self.batches;
+        let next = caught(|| Ok(batches.next().transpose()?)).transpose()?;
+        Some(next.map_err(|error| damaged(&self.name, self.failure.or(error))))
+    }
+}
+
+/// The pairs of a file, one after the other.
 pub struct Pairs {
     name: String,
     batches: ParquetRecordBatchReader,
+    pair_bytes: usize,
     failure: Failure,
     held: std::vec::IntoIter<EditPair>,
 }

@@ -22,11 +22,14 @@ use crate::observe::{Event, Observer, go_on};
 use crate::output::{Begun, check_output, finished_but_unclean, lock, worker_lock};
 use crate::plan::{Plan, write_plan};
 use crate::replace::{mark_replaced, remove_begun, remove_replaced, remove_staging};
-use crate::report::{Book, Books, Report};
+use crate::report::{Book, Report};
 use crate::request::{MaskGrid, OriginWord, Request, Terms, changed_parameters};
 use crate::run::{UnitJob, run_units};
+use crate::select::{self, Choosing, SelectionReport, SelectionTerms};
 use crate::source::{Sources, format_named, values, what_changed};
-use crate::work::{self, CATALOG, PLAN, REPLACES, TERMS, WORK, get_json, put_json};
+use crate::work::{
+    self, CATALOG, EXCLUDED, PLAN, READ, REPLACES, TERMS, WORK, get_json, put_json,
+};
 
 /// The engine over a list of formats.
 #[derive(Clone, Copy)]
@@ -46,6 +49,8 @@ pub struct Outcome {
 pub struct DryRun {
     /// The plan.
     pub plan: Plan,
+    /// How pairs were chosen, where not all are taken as they come.
+    pub selection: Option<SelectionReport>,
     /// Bytes that are free where the output would lie; `None` where the system does not say.
     pub free: Option<u64>,
 }
@@ -97,7 +102,7 @@ impl Engine {
         if let Some(report) = finished_but_unclean(&request.out, Some(&prepared.terms))? {
             return Ok(Outcome { report });
         }
-        check_releases(request, &prepared.inputs)?;
+        check_releases(request, &prepared.opened.inputs)?;
         let (begun, plan) = begin(request, prepared, observer)?;
         let all: Vec<u32> = (0..unit_count(&plan)).collect();
         let catalog = open_catalog(&begun.out)?;
@@ -197,8 +202,8 @@ impl Engine {
         observer: &dyn Observer,
     ) -> Result<DryRun, EngineError> {
         let prepared = self.prepare(request, observer)?;
-        check_output(&request.out, &places(request, &prepared.inputs), request.overwrite)?;
-        check_releases(request, &prepared.inputs)?;
+        check_output(&request.out, &prepared.opened.places(request), request.overwrite)?;
+        check_releases(request, &prepared.opened.inputs)?;
         let scratch = tempfile::tempdir().map_err(|source| {
             let path = std::env::temp_dir().display().to_string();
             let action = "make a folder in";
@@ -211,8 +216,9 @@ impl Engine {
         let free = free_space(&request.out);
         let request =
             Request { durable: false, out: scratch.path().to_path_buf(), ..request.clone() };
-        let (_, plan) = begin(&request, prepared, observer)?;
-        Ok(DryRun { plan, free })
+        let (begun, plan) = begin(&request, prepared, observer)?;
+        let selection = open_catalog(&begun.out)?.head().selected.clone().map(|of| of.report);
+        Ok(DryRun { plan, selection, free })
     }
 
     /// Writes a catalog of the releases, or joins catalogs of some. What the request says of an output's format and files
@@ -225,15 +231,16 @@ impl Engine {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<Indexed, EngineError> {
-        let inputs = self.open(request, observer)?;
-        check_options(request, &inputs, None)?;
-        check_limits(request, &inputs)?;
+        let opened = self.open(request, observer)?;
+        let inputs = &opened.inputs;
+        check_options(request, inputs, None)?;
+        check_limits(request, inputs)?;
         let out = LocalOutput::new(&request.out, request.durable);
-        if let Some(catalog) = unclean_catalog(&out, request, &inputs)? {
+        if let Some(catalog) = unclean_catalog(&out, request, &opened)? {
             out.remove(&work::path(WORK)?)?;
             return Ok(Indexed::of(&catalog));
         }
-        check_output(&request.out, &places(request, &inputs), request.overwrite)?;
+        check_output(&request.out, &opened.places(request), request.overwrite)?;
         if out.exists(&work::path(TERMS)?)? && !request.overwrite {
             // A conversion was begun here, and may be gone on with.
             return Err(EngineError::NotEmpty { path: request.out.display().to_string() });
@@ -244,7 +251,7 @@ impl Engine {
         }
         // All is read anew. What was moved to its place already would be left where this fails.
         remove_begun(&begun.out)?;
-        let made = write_catalog(&index_job(request, &inputs, observer), &begun.out, CATALOG);
+        let made = make_catalog(request, &opened, observer, &begun.out);
         if let Err(error) = made {
             begun.leave_nothing()?;
             return Err(error);
@@ -267,21 +274,28 @@ impl Engine {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<Vec<Inspection>, EngineError> {
-        let inputs = self.open(request, observer)?;
-        check_options(request, &inputs, None)?;
-        let job = index_job(request, &inputs, observer);
+        let opened = self.open(request, observer)?;
+        let inputs = &opened.inputs;
+        check_options(request, inputs, None)?;
+        let job = index_job(request, inputs, observer);
         let mut found = Vec::with_capacity(inputs.len());
-        for input in &inputs {
+        for (input, source) in inputs.iter().zip(&request.sources) {
+            let conditions: Vec<_> =
+                source.condition.iter().chain(&request.selection.condition).collect();
             match input {
-                Input::Release(of) => found.push(inspect(&job, of)?),
-                Input::Catalog(of) => found.extend(inspect_catalog(&job, of)?),
+                Input::Release(of) => found.push(inspect(&job, of, &conditions)?),
+                Input::Catalog(of) => found.extend(inspect_catalog(&job, of, &conditions)?),
             }
         }
         Ok(found)
     }
 
-    fn open(&self, request: &Request, observer: &dyn Observer) -> Result<Vec<Input>, EngineError> {
-        open_inputs(self.formats, request, observer)
+    fn open(&self, request: &Request, observer: &dyn Observer) -> Result<Opened, EngineError> {
+        let Request { sources, selection, .. } = request;
+        let inputs = open_inputs(self.formats, request, sources, observer)?;
+        let excluded = open_inputs(self.formats, request, &selection.exclude, observer)?;
+        let selection = select::check_asked(request, &inputs, &excluded)?;
+        Ok(Opened { inputs, excluded, selection })
     }
 
     fn writer_of(&self, terms: &Terms) -> Result<Box<dyn Writer>, EngineError> {
@@ -306,9 +320,10 @@ impl Engine {
         let about = format.about();
         let options = Options::new(about.name, about.options, &request.options, Used::Writing)?;
         let writer = format.open_writer(&options)?;
-        let inputs = self.open(request, observer)?;
-        check_options(request, &inputs, Some(about))?;
-        check_limits(request, &inputs)?;
+        let opened = self.open(request, observer)?;
+        let inputs = &opened.inputs;
+        check_options(request, inputs, Some(about))?;
+        check_limits(request, inputs)?;
         let sources: Vec<_> = inputs.iter().flat_map(Input::sources).collect();
         let needs = writer.mask_needs();
         let terms = Terms {
@@ -319,7 +334,7 @@ impl Engine {
             limit: request.limit,
             shard_size: request.shard_size,
             strict: request.strict,
-            probe: all_probed(&inputs, request.probe),
+            probe: all_probed(inputs, request.probe),
             mask_grid_asked: request.mask_grid.is_some(),
             mask_grid: request.mask_grid.unwrap_or(match needs.on_source {
                 true => MaskGrid::Source,
@@ -333,20 +348,18 @@ impl Engine {
                 .collect(),
             difference: changed_parameters(&request.difference),
             limits: request.limits.changed(),
+            selection: opened.selection.clone(),
         };
-        Ok(Prepared { writer, inputs, terms })
+        Ok(Prepared { writer, opened, terms })
     }
 }
 
 impl Indexed {
     fn of(catalog: &Catalog) -> Self {
-        let partitions = &catalog.head().partitions;
-        let mut total = Books::default();
-        partitions.iter().for_each(|partition| total.add(&partition.books));
         Self {
-            total: total.total(),
-            pairs: partitions.iter().map(|partition| partition.pairs).sum(),
-            partitions: partitions.len(),
+            total: catalog.books().total(),
+            pairs: catalog.pair_count(),
+            partitions: catalog.head().partitions.len(),
         }
     }
 }
@@ -366,8 +379,29 @@ fn mask_from(request: &Request, about: &About, needs: MaskNeeds) -> Vec<OriginWo
 
 struct Prepared {
     writer: Box<dyn Writer>,
-    inputs: Vec<Input>,
+    opened: Opened,
     terms: Terms,
+}
+
+/// What is read.
+struct Opened {
+    inputs: Vec<Input>,
+    excluded: Vec<Input>,
+    selection: SelectionTerms,
+}
+
+impl Opened {
+    /// The folders that are read: those that were given, and those that catalogs are of.
+    fn places(&self, request: &Request) -> Vec<PathBuf> {
+        let given = request.sources.iter().chain(&request.selection.exclude);
+        let given = given.map(|source| source.path.clone());
+        let of_catalogs = self.inputs.iter().chain(&self.excluded).flat_map(|input| match input {
+            Input::Release(_) => Vec::new(),
+            Input::Catalog(of) => of.sources.iter().map(|source| source.root.clone()).collect(),
+        });
+        let moved = request.roots.iter().map(|(_, root)| root.clone());
+        given.chain(of_catalogs).chain(moved).collect()
+    }
 }
 
 /// Everything up to a plan: made, or found as an earlier process left it.
@@ -376,20 +410,20 @@ fn begin(
     prepared: Prepared,
     observer: &dyn Observer,
 ) -> Result<(Begun<Box<dyn Writer>>, Plan), EngineError> {
-    let Prepared { writer, inputs, terms } = prepared;
-    check_output(&request.out, &places(request, &inputs), request.overwrite)?;
+    let Prepared { writer, opened, terms } = prepared;
+    check_output(&request.out, &opened.places(request), request.overwrite)?;
     let out = LocalOutput::new(&request.out, request.durable);
     let begun = Begun::at(out)?.with(writer);
     if request.overwrite {
         mark_replaced(&begun.out)?;
-        if !is_begun(&begun.out, &terms, &inputs)? {
+        if !is_begun(&begun.out, &terms, &opened.inputs)? {
             remove_begun(&begun.out)?;
         }
     }
     match get_json::<Terms>(&begun.out, TERMS)? {
         None => {
             // Whatever lies here was not begun by a conversion, or not far enough to count.
-            for left in [CATALOG, PLAN] {
+            for left in [CATALOG, PLAN, READ, EXCLUDED] {
                 begun.out.remove(&work::path(left)?)?;
             }
             put_json(&begun.out, TERMS, &terms)?;
@@ -401,7 +435,7 @@ fn begin(
         }
         Some(_) => {}
     }
-    let plan = plan_or_load(request, &inputs, terms, &begun, observer);
+    let plan = plan_or_load(request, &opened, terms, &begun, observer);
     let plan = plan.or_else(|error| begun.give_up(error))?;
     Ok((begun, plan))
 }
@@ -415,7 +449,7 @@ fn is_begun(out: &LocalOutput, terms: &Terms, inputs: &[Input]) -> Result<bool, 
 
 fn plan_or_load(
     request: &Request,
-    inputs: &[Input],
+    opened: &Opened,
     terms: Terms,
     begun: &Begun<Box<dyn Writer>>,
     observer: &dyn Observer,
@@ -424,12 +458,12 @@ fn plan_or_load(
     let folder = work::path(CATALOG)?.under(out.root());
     let catalog = match Catalog::open(&folder)? {
         Some(catalog) => {
-            unchanged(&catalog, inputs)?;
+            unchanged(&catalog, &opened.inputs)?;
             catalog
         }
         None => {
             out.remove(&work::path(CATALOG)?)?;
-            write_catalog(&index_job(request, inputs, observer), out, CATALOG)?;
+            make_catalog(request, opened, observer, out)?;
             open_catalog(out)?
         }
     };
@@ -439,12 +473,27 @@ fn plan_or_load(
     }
 }
 
+/// Writes the catalog that units are planned from, or that is asked for itself.
+fn make_catalog(
+    request: &Request,
+    opened: &Opened,
+    observer: &dyn Observer,
+    out: &LocalOutput,
+) -> Result<(), EngineError> {
+    let Opened { inputs, excluded, selection } = opened;
+    if !select::needs_choosing(selection, inputs) {
+        return write_catalog(&index_job(request, inputs, observer), out, CATALOG);
+    }
+    let job = Choosing { request, inputs, excluded, terms: selection.clone(), observer };
+    select::write_selected(&job, out, CATALOG)
+}
+
 /// A catalog of this request that is whole, where the process that made it did not come to
 /// removing its working folder.
 fn unclean_catalog(
     out: &LocalOutput,
     request: &Request,
-    inputs: &[Input],
+    opened: &Opened,
 ) -> Result<Option<Catalog>, EngineError> {
     let others = [TERMS, REPLACES].map(work::path);
     for other in others {
@@ -457,14 +506,16 @@ fn unclean_catalog(
     }
     let same = |catalog: &Catalog| {
         let head = catalog.head();
-        let sources: Vec<_> = inputs.iter().flat_map(Input::sources).collect();
+        let sources: Vec<_> = opened.inputs.iter().flat_map(Input::sources).collect();
+        let selected = head.selected.as_ref().map(|selected| &selected.terms);
         let same = |was: &CatalogSource, is: &CatalogSource| {
             was.terms == is.terms && was.listing == is.listing
         };
         head.sources.len() == sources.len()
             && head.sources.iter().zip(&sources).all(|(was, is)| same(was, is))
-            && head.probe == all_probed(inputs, request.probe)
-            && head.limit == request.limit
+            && head.probe == all_probed(&opened.inputs, request.probe)
+            && selected.cloned().unwrap_or_default() == opened.selection
+            && head.limit == request.limit.filter(|_| selected.is_none())
             && head.limits == request.limits.changed()
     };
     Ok(Catalog::open(out.root())?.filter(same))
@@ -476,7 +527,7 @@ fn index_job<'a>(
     observer: &'a dyn Observer,
 ) -> IndexJob<'a> {
     IndexJob {
-        inputs,
+        inputs: inputs.iter().collect(),
         limits: request.limits,
         probe: request.probe,
         jobs: request.jobs,
@@ -524,15 +575,4 @@ fn unchanged(catalog: &Catalog, inputs: &[Input]) -> Result<(), EngineError> {
         }
     }
     Ok(())
-}
-
-/// The folders that are read: those that were given, and those that catalogs are of.
-fn places(request: &Request, inputs: &[Input]) -> Vec<PathBuf> {
-    let given = request.sources.iter().map(|source| source.path.clone());
-    let of_catalogs = inputs.iter().flat_map(|input| match input {
-        Input::Release(_) => Vec::new(),
-        Input::Catalog(of) => of.sources.iter().map(|source| source.root.clone()).collect(),
-    });
-    let moved = request.roots.iter().map(|(_, root)| root.clone());
-    given.chain(of_catalogs).chain(moved).collect()
 }

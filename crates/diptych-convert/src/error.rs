@@ -2,6 +2,7 @@
 
 use std::io;
 
+use diptych_condition::ConditionError;
 use diptych_format::options::OptionError;
 use diptych_format::{FormatError, Rejection};
 use diptych_pixels::difference::ParameterError;
@@ -13,6 +14,7 @@ use diptych_storage::tree::TreeError;
 use parquet::errors::ParquetError;
 
 use crate::detect::DetectError;
+use crate::select::SelectError;
 
 /// Why the engine cannot go on. Everything wrong with single edits is a rejection instead.
 #[derive(Debug, thiserror::Error)]
@@ -244,6 +246,45 @@ pub enum EngineError {
         /// Where it was read again.
         second: String,
     },
+    /// A condition, or what pairs are compared by, is not one.
+    #[error("{option}: {source}")]
+    Condition {
+        /// The option that gave it.
+        option: &'static str,
+        /// What is wrong with it.
+        source: ConditionError,
+    },
+    /// Pairs are to be taken more than once that were so before.
+    #[error("{pair_id} was taken more than once already")]
+    RepeatedBefore {
+        /// One of them.
+        pair_id: String,
+    },
+    /// Of the kinds that are to be drawn there are no pairs.
+    #[error("there are no pairs of {}: there are some of {}", asked.join(", "), there.join(", "))]
+    NoKind {
+        /// The kinds asked for.
+        asked: Vec<String>,
+        /// Those there are.
+        there: Vec<String>,
+    },
+    /// What is asked for cannot be asked for together, or so.
+    #[error("{what}")]
+    Asked {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A recipe cannot be used.
+    #[error("{path} is no recipe: {what}")]
+    Recipe {
+        /// The file.
+        path: String,
+        /// What is wrong with it, and where.
+        what: String,
+    },
+    /// A list of pairs or of splits cannot be used.
+    #[error(transparent)]
+    Select(#[from] SelectError),
     /// The sums do not agree: a fault of this program.
     #[error("the books do not balance for {of}: {read} edits read, {accounted} accounted for")]
     Books {
@@ -347,6 +388,10 @@ impl EngineError {
                 | Self::OtherLimits { .. }
                 | Self::NoLabel { .. }
                 | Self::NoUnit { .. }
+                | Self::Condition { .. }
+                | Self::NoKind { .. }
+                | Self::Asked { .. }
+                | Self::Recipe { .. }
         )
     }
 }

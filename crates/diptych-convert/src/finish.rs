@@ -18,7 +18,7 @@ use diptych_storage::read::{LocalFile, WatchedFile};
 use diptych_storage::{ReadAt, RelPath};
 
 use crate::GENERATOR;
-use crate::catalog::{Catalog, copy_lines};
+use crate::catalog::{Catalog, DUPLICATES, SELECTED_REJECTIONS, SPLITS, copy_lines};
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::plan::Plan;
@@ -26,7 +26,7 @@ use crate::replace::{count_files, remove_replaced};
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
 use crate::run::{Receipt, is_whole, receipt, rejections_of};
 use crate::work::{
-    self, FINAL, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPLACES, REPORT, WORK, damaged,
+    self, CATALOG, FINAL, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPLACES, REPORT, WORK, damaged,
     put_json, to_json,
 };
 
@@ -116,6 +116,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         datasets: books,
         splits,
         masks,
+        selection: catalog.head().selected.as_ref().map(|selected| selected.report.clone()),
         entries: BTreeMap::new(),
         notices: catalog.head().notices.clone(),
     })
@@ -215,6 +216,9 @@ fn write_rejections(
     let mut copy = |name: &str| -> Result<(), EngineError> {
         copy_lines(&work::path(name)?.under(out.root()), list.as_mut())
     };
+    if catalog.head().selected.is_some() {
+        copy(&format!("{CATALOG}/{SELECTED_REJECTIONS}"))?;
+    }
     copy(PLAN_REJECTIONS)?;
     receipts.iter().try_for_each(|receipt| copy(&rejections_of(receipt.unit)))?;
     list.close()?;

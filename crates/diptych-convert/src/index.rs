@@ -27,7 +27,7 @@ use crate::work::{self, damaged, put_json};
 
 /// How a catalog is made.
 pub(crate) struct IndexJob<'a> {
-    pub(crate) inputs: &'a [Input],
+    pub(crate) inputs: Vec<&'a Input>,
     pub(crate) limits: Limits,
     pub(crate) probe: Probe,
     pub(crate) jobs: NonZeroUsize,
@@ -71,7 +71,7 @@ pub(crate) fn write_catalog(
 ) -> Result<(), EngineError> {
     let mut sources = Vec::with_capacity(job.inputs.len());
     let mut files = Vec::new();
-    for input in job.inputs {
+    for input in &job.inputs {
         let first_file = u32::try_from(files.len()).unwrap_or(u32::MAX);
         sources.push(match input {
             Input::Release(open) => {
@@ -106,14 +106,15 @@ pub(crate) fn write_catalog(
         catalog_version: CATALOG_VERSION,
         schema_version: SCHEMA_VERSION,
         generator: GENERATOR.to_owned(),
-        probe: all_probed(job.inputs, job.probe),
+        probe: all_probed(&job.inputs, job.probe),
         limit: job.enough,
         limits: job.limits.changed(),
-        sources: job.inputs.iter().flat_map(Input::sources).collect(),
+        sources: job.inputs.iter().flat_map(|input| input.sources()).collect(),
         partitions,
         notices,
+        selected: None,
     };
-    for input in job.inputs {
+    for input in &job.inputs {
         if let Input::Release(open) = input {
             open.check_whole(&job.limits)?;
         }
@@ -220,7 +221,7 @@ fn read_partition(
             let whole = take_edits(job, open, partition, stop, &mut take)?;
             let of = open.catalog.head().partitions.get(partition);
             let name = of.map(|of| of.name.clone()).unwrap_or_default();
-            (whole, open.label(open.catalog.label(partition)), name)
+            (whole, of.map(|of| open.label(&of.source)).unwrap_or_default(), name)
         }
     };
     if !whole {
@@ -283,11 +284,7 @@ pub(crate) fn take_edits(
     };
     let failed = |error| open.failed(error);
     let mut read = || -> Result<bool, EngineError> {
-        for rejection in open.catalog.rejections(partition).map_err(failed)? {
-            let mut rejection = rejection.map_err(failed)?;
-            rejection.at.source = open.label(&rejection.at.source);
-            take(Edit::Rejected(Box::new(rejection)))?;
-        }
+        take_rejections(job, open, partition, &mut take)?;
         for pair in open.catalog.pairs(partition, 0, u64::MAX).map_err(failed)? {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
@@ -311,6 +308,43 @@ pub(crate) fn take_edits(
         job.observer.event(Event::Indexed { edits: books.total().read });
     }
     Ok(whole)
+}
+
+/// Takes the rejections of a catalog's partition, under the labels that its sources have here.
+pub(crate) fn take_rejections(
+    job: &IndexJob<'_>,
+    open: &OpenCatalog,
+    partition: usize,
+    take: &mut dyn FnMut(Edit) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    let failed = |error| open.failed(error);
+    for rejection in open.catalog.rejections(partition).map_err(failed)? {
+        go_on(job.observer)?;
+        let mut rejection = rejection.map_err(failed)?;
+        rejection.at.source = open.label(&rejection.at.source);
+        take(Edit::Rejected(Box::new(rejection)))?;
+    }
+    Ok(())
+}
+
+/// Takes those pairs of a file of chosen ones that are of a source.
+pub(crate) fn take_chosen(
+    job: &IndexJob<'_>,
+    open: &OpenCatalog,
+    file: usize,
+    label: &str,
+    take: &mut dyn FnMut(Edit) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    let failed = |error| open.failed(error);
+    for pair in open.catalog.pairs(file, 0, u64::MAX).map_err(failed)? {
+        go_on(job.observer)?;
+        let mut pair = pair.map_err(failed)?;
+        open.check_addresses(&mut pair).map_err(failed)?;
+        if open.label(open.catalog.label(&pair)) == label {
+            take(Edit::Pair(Box::new(pair)))?;
+        }
+    }
+    Ok(())
 }
 
 /// A file of rejections, made with the first.

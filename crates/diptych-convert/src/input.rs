@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, CatalogFile, CatalogSource, HEAD};
 use crate::detect::detect;
 use crate::error::{DamagedBy, EngineError};
 use crate::observe::{Event, Observer};
-use crate::request::{Request, SourceTerms, limits_told};
+use crate::request::{Request, SourceRequest, SourceTerms, limits_told};
 use crate::source::{Labels, OpenSource, format_named, listing, open_folders, what_changed};
 use crate::work::damaged;
 
@@ -36,6 +36,12 @@ pub(crate) struct OpenCatalog {
     pub(crate) abouts: Vec<&'static About>,
     /// Their labels here, by the ones that the catalog has for them.
     labels: BTreeMap<String, String>,
+}
+
+impl AsRef<Self> for Input {
+    fn as_ref(&self) -> &Self {
+        self
+    }
 }
 
 impl Input {
@@ -68,8 +74,8 @@ impl Input {
 }
 
 /// Whether the headers of all pictures are looked at before they are written.
-pub(crate) fn all_probed(inputs: &[Input], probe: Probe) -> bool {
-    inputs.iter().all(|input| input.is_probed(probe))
+pub(crate) fn all_probed<I: AsRef<Input>>(inputs: &[I], probe: Probe) -> bool {
+    inputs.iter().all(|input| input.as_ref().is_probed(probe))
 }
 
 impl OpenCatalog {
@@ -184,11 +190,12 @@ pub(crate) const OTHER_FILES: &str = "there are other files, or files of rows ha
 pub(crate) fn open_inputs(
     formats: &[&'static dyn Format],
     request: &Request,
+    sources: &[SourceRequest],
     observer: &dyn Observer,
 ) -> Result<Vec<Input>, EngineError> {
     let mut labels = Labels::default();
-    let mut inputs = Vec::with_capacity(request.sources.len());
-    for source in &request.sources {
+    let mut inputs = Vec::with_capacity(sources.len());
+    for source in sources {
         let path = source.path.display().to_string();
         if Catalog::is_at(&source.path) {
             if source.from.is_some() {
@@ -220,7 +227,8 @@ pub(crate) fn open_inputs(
             }
         };
         let about = format.about();
-        let options = Options::new(about.name, about.options, &request.options, Used::Reading)?;
+        let given: Vec<_> = request.options.iter().chain(&source.options).cloned().collect();
+        let options = Options::new(about.name, about.options, &given, Used::Reading)?;
         let folders = open_folders(about, &options, &request.limits)?;
         let label = labels.next(about.name);
         let reason = detection.as_ref().map(|of| of.reason.clone()).unwrap_or_default();
@@ -242,6 +250,23 @@ pub(crate) fn check_options(
         about.name == option.format
             && about.options.iter().any(|spec| spec.key == option.key && spec.used == used)
     };
+    for (source, input) in request.sources.iter().zip(inputs) {
+        for option in &source.options {
+            let reads = input.formats().iter().any(|(_, about)| has(about, option, Used::Reading));
+            let Assignment { format, key, .. } = option;
+            match input {
+                Input::Release(_) if reads => {}
+                Input::Catalog(of) if reads => {
+                    let (what, path) = (format!("`-o {format}.{key}`"), of.path.clone());
+                    return Err(EngineError::Decided { what, path });
+                }
+                _ => {
+                    let (format, key) = (format.clone(), key.clone());
+                    return Err(EngineError::StrayOption { format, key });
+                }
+            }
+        }
+    }
     for option in &request.options {
         let mut of_catalog = None;
         let mut takes_part = to.is_some_and(|to| has(to, option, Used::Writing));

@@ -141,14 +141,22 @@ impl Found {
         Self { survey: Survey::of(published), problems, books, ids: Ids::default() }
     }
 
-    fn add(&mut self, edit: Edit) {
+    /// Adds an edit. Pairs wait where it is to be asked whether conditions hold for them.
+    fn add(&mut self, edit: Edit, gate: &mut Gate<'_>) -> Result<(), EngineError> {
         self.books.count(&edit);
         match edit {
-            Edit::Pair(pair) => {
-                self.survey.add(&pair);
-                self.ids.push(&pair);
-            }
+            Edit::Pair(pair) => gate.push(*pair, &mut |pair, holds| self.add_pair(&pair, holds))?,
             Edit::Rejected(rejection) => self.problems.add(*rejection),
+        }
+        Ok(())
+    }
+
+    fn add_pair(&mut self, pair: &EditPair, holds: bool) {
+        if holds {
+            self.survey.add(pair);
+            self.ids.push(pair);
+        } else {
+            self.books.filter(pair, WHERE);
         }
     }
 
@@ -212,6 +220,7 @@ fn gather(
             let mut found = found?;
             let book = found.books.total();
             tally.edits.push(book.read);
+            // How much a release has says nothing of what is asked for.
             tally.pairs.push(book.read - book.rejections());
             found.reject_repeats(&Place::file(label, name), &mut seen);
             all.merge(found);
@@ -242,7 +251,7 @@ fn inspection(about: &'static About, terms: &SourceTerms, root: PathBuf, all: Fo
         probed: false,
         parts: Vec::new(),
         edits: total.read,
-        pairs: total.read - total.rejections(),
+        pairs: total.read - total.rejections() - total.filtered_out(),
         datasets: books.lines().map(dataset_read).collect(),
         published: published.collect(),
         notices: Vec::new(),
@@ -253,18 +262,21 @@ fn inspection(about: &'static About, terms: &SourceTerms, root: PathBuf, all: Fo
 }
 
 /// Reads a whole release and says what it is.
-pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspection, EngineError> {
+pub(crate) fn inspect(
+    job: &IndexJob<'_>,
+    source: &OpenSource,
+    conditions: &[&Condition],
+) -> Result<Inspection, EngineError> {
     let reader = source.reader(job.limits, job.probe)?;
     let (about, label) = (source.about(), &source.terms.label);
     let names = reader.partitions().iter().map(String::as_str);
     let partitions: Vec<_> = names.enumerate().collect();
     let stop = AtomicBool::new(false);
     let read = |partition, found: &mut Found| {
-        let mut take = |edit| {
-            found.add(edit);
-            Ok(())
-        };
-        read_edits(job, source, reader.as_ref(), partition, &stop, &mut take).map(|_| ())
+        let mut gate = Gate::new(conditions);
+        let mut take = |edit| found.add(edit, &mut gate);
+        read_edits(job, source, reader.as_ref(), partition, &stop, &mut take)?;
+        gate.end(&mut |pair, holds| found.add_pair(&pair, holds))
     };
     let (all, tally) = gather(job, about.published, label, &partitions, read)?;
     let pool = crate::run::pool(job.jobs, partitions.len())?;
@@ -286,24 +298,32 @@ pub(crate) fn inspect(job: &IndexJob<'_>, source: &OpenSource) -> Result<Inspect
 pub(crate) fn inspect_catalog(
     job: &IndexJob<'_>,
     of: &OpenCatalog,
+    conditions: &[&Condition],
 ) -> Result<Vec<Inspection>, EngineError> {
     let stop = AtomicBool::new(false);
-    let read = |partition, found: &mut Found| {
-        let mut take = |edit| {
-            found.add(edit);
-            Ok(())
-        };
-        take_edits(job, of, partition, &stop, &mut take).map(|_| ())
-    };
     let head = of.catalog.head();
+    // Pairs that were chosen are in files of their own, behind the partitions.
+    let chosen_files = head.selected.as_ref().map_or(0, |_| of.catalog.pair_files());
+    let count = head.partitions.len();
     let mut inspections = Vec::with_capacity(of.sources.len());
     for (source, about) in of.sources.iter().zip(&of.abouts) {
         let label = &source.terms.label;
         let partitions = head.partitions.iter().enumerate();
-        let partitions: Vec<_> = partitions
+        let mut partitions: Vec<_> = partitions
             .filter(|(_, partition)| of.label(&partition.source) == *label)
             .map(|(number, partition)| (number, partition.name.as_str()))
             .collect();
+        partitions.extend((0..chosen_files).map(|file| (count + file, "the pairs that were chosen")));
+        let read = |number: usize, found: &mut Found| {
+            let mut gate = Gate::new(conditions);
+            let mut take = |edit| found.add(edit, &mut gate);
+            match number.checked_sub(count) {
+                Some(file) => take_chosen(job, of, file, label, &mut take)?,
+                None if head.selected.is_some() => take_rejections(job, of, number, &mut take)?,
+                None => take_edits(job, of, number, &stop, &mut take).map(|_| ())?,
+            }
+            gate.end(&mut |pair, holds| found.add_pair(&pair, holds))
+        };
         let (all, _) = gather(job, about.published, label, &partitions, read)?;
         let files = of.files().filter(|file| file.source == *label);
         let pieces: BTreeMap<_, _> =
@@ -335,5 +355,6 @@ pub(crate) fn inspect_catalog(
 
 fn dataset_read(line: crate::report::BookLine) -> DatasetRead {
     let crate::report::BookLine { dataset, subset, book } = line;
-    DatasetRead { dataset, subset, edits: book.read, pairs: book.read - book.rejections() }
+    let pairs = book.read - book.rejections() - book.filtered_out();
+    DatasetRead { dataset, subset, edits: book.read, pairs }
 }

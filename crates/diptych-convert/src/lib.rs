@@ -10,6 +10,8 @@
 //! - [`detect`]: which format a folder is in, and why.
 //! - [`index`]: readers into a [`catalog`].
 //! - [`inspect`]: what a release is and what is in it.
+//! - [`select`]: which pairs are taken, in which order, and what for; [`recipe`]: that as a file.
+//! - [`hashes`]: what pictures have in common.
 //! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
 //! - [`run`]: units, each alone, in any order, by any process.
 //! - [`masks`]: what became of masks.
@@ -22,6 +24,7 @@ pub mod detect;
 mod engine;
 pub mod error;
 pub mod finish;
+pub mod hashes;
 pub mod index;
 mod input;
 pub mod inspect;
@@ -30,10 +33,12 @@ pub mod observe;
 mod output;
 pub mod pictures;
 pub mod plan;
+pub mod recipe;
 mod replace;
 pub mod report;
 pub mod request;
 pub mod run;
+pub mod select;
 mod source;
 mod stage;
 pub mod work;

@@ -12,8 +12,8 @@ use crate::replace::{SEALS, check_entries, replaced, whole_output};
 use crate::report::Report;
 use crate::request::Terms;
 use crate::work::{
-    self, CATALOG, FINAL, LOCK, PUBLISHING, REPLACES, REPORT, STAGING, TERMS, UNITS, WORK, WORKERS,
-    damaged, get_json,
+    self, CATALOG, EXCLUDED, FINAL, LOCK, PUBLISHING, READ, REPLACES, REPORT, STAGING, TERMS, UNITS,
+    WORK, WORKERS, damaged, get_json,
 };
 
 /// An output that this process plans or finishes.
@@ -125,7 +125,7 @@ pub(crate) fn finished_but_unclean(
 
 /// Refuses a working folder, or one in it, that is a link: what is written there would lie elsewhere.
 fn check_work(out: &Path) -> Result<(), EngineError> {
-    for folder in [WORK, CATALOG, UNITS, STAGING, FINAL] {
+    for folder in [WORK, CATALOG, READ, EXCLUDED, UNITS, STAGING, FINAL] {
         let path = out.join(folder);
         if path.is_symlink() {
             return Err(EngineError::NotAFolder { path: path.display().to_string() });

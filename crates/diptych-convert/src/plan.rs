@@ -25,7 +25,7 @@ use crate::run::pool;
 use crate::work::{self, PLAN_REJECTIONS};
 
 /// Why a pair that was read is not written, for the books.
-const LIMIT: &str = "limit";
+pub(crate) const LIMIT: &str = "limit";
 
 /// Rows of a partition that follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,9 +85,10 @@ pub(crate) fn write_plan(
     observer: &dyn Observer,
     out: &LocalOutput,
 ) -> Result<Plan, EngineError> {
-    let mut books = Books::default();
-    catalog.head().partitions.iter().for_each(|partition| books.add(&partition.books));
-    let partitions = catalog.head().partitions.len();
+    let mut books = catalog.books();
+    // Of pairs that were chosen none repeats, and none is beyond the limit.
+    let is_chosen = catalog.head().selected.is_some();
+    let partitions = catalog.pair_files();
     let scanned: Result<Vec<_>, _> = pool(jobs, partitions)?.install(|| {
         let scan = |partition| scan(catalog, partition, &terms, writer, observer);
         (0..partitions).into_par_iter().map(scan).collect()
@@ -98,8 +99,10 @@ pub(crate) fn write_plan(
         partitions.push(rows);
         ids.extend(of_partition);
     }
-    drop_repeats(catalog, &mut partitions, ids, terms.strict, &mut books, out)?;
-    drop_beyond(catalog, &mut partitions, terms.limit, &mut books)?;
+    if !is_chosen {
+        drop_repeats(catalog, &mut partitions, ids, terms.strict, &mut books, out)?;
+        drop_beyond(catalog, &mut partitions, terms.limit, &mut books)?;
+    }
     let units = cut(&partitions, terms.shard_size, writer.divides_splits());
     let digest = file::save(out, catalog, &terms, &books, &units)?;
     Ok(Plan { terms, units, books, digest })
@@ -179,18 +182,8 @@ fn drop_repeats(
     books: &mut Books,
     out: &LocalOutput,
 ) -> Result<(), EngineError> {
-    let mut order: Vec<u32> = (0..u32::try_from(ids.len()).unwrap_or(u32::MAX)).collect();
-    let id = |number: &u32| ids.get(*number as usize).copied();
-    // Stable, so that of pairs with one id the first stays first.
-    order.sort_by_key(id);
-    let mut repeats: Vec<(u32, u32)> = Vec::new();
-    for same in order.chunk_by(|a, b| id(a) == id(b)) {
-        if let [first, others @ ..] = same {
-            repeats.extend(others.iter().map(|other| (*other, *first)));
-        }
-    }
-    drop((order, ids));
-    repeats.sort_unstable();
+    let repeats = repeated_ids(&ids);
+    drop(ids);
     let starts: Vec<u64> = partitions
         .iter()
         .scan(0, |start, rows| Some(std::mem::replace(start, *start + rows.len() as u64)))
@@ -230,6 +223,22 @@ fn drop_repeats(
     }
     lines.close()?;
     Ok(())
+}
+
+/// The numbers of pairs whose id another before them has, and of the first that has it; in order.
+pub(crate) fn repeated_ids(ids: &[u128]) -> Vec<(u32, u32)> {
+    let mut order: Vec<u32> = (0..u32::try_from(ids.len()).unwrap_or(u32::MAX)).collect();
+    let id = |number: &u32| ids.get(*number as usize).copied();
+    // Stable, so that of pairs with one id the first stays first.
+    order.sort_by_key(id);
+    let mut repeats: Vec<(u32, u32)> = Vec::new();
+    for same in order.chunk_by(|a, b| id(a) == id(b)) {
+        if let [first, others @ ..] = same {
+            repeats.extend(others.iter().map(|other| (*other, *first)));
+        }
+    }
+    repeats.sort_unstable();
+    repeats
 }
 
 /// A pair whose id another has: rejected within a source, an error between two.
@@ -281,8 +290,7 @@ fn drop_beyond(
         for (number, pair) in (first..).zip(catalog.pairs(partition, first as u64, u64::MAX)?) {
             let pair = pair?;
             if dropped.next_if_eq(&number).is_some() {
-                let book = books.of(&pair.dataset, pair.subset.as_deref());
-                *book.filtered.entry(LIMIT.to_owned()).or_default() += 1;
+                books.filter(&pair, LIMIT);
             }
         }
     }

@@ -12,8 +12,11 @@ use std::path::PathBuf;
 
 use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
-use crate::catalog::{Catalog, FILES, HEAD, pairs_file, rejections_file};
+use crate::catalog::{
+    Catalog, DUPLICATES, FILES, HEAD, SELECTED_REJECTIONS, SPLITS, pairs_file, rejections_file,
+};
 use crate::error::{DamagedBy, EngineError};
+use crate::hashes::HASHES;
 use crate::output::locked;
 use crate::report::Report;
 use crate::work::{
@@ -40,9 +43,10 @@ pub(crate) fn whole_output(out: &LocalOutput) -> Result<Option<Entries>, EngineE
         entries.extend([REPORT, REJECTIONS].map(|name| (name.to_owned(), 1)));
     }
     if let Some(catalog) = Catalog::open(out.root())? {
-        let partitions = 0..catalog.head().partitions.len();
+        let partitions = 0..catalog.head().partitions.len().max(catalog.pair_files());
         let names = partitions.flat_map(|number| [pairs_file(number), rejections_file(number)]);
-        entries.extend(names.chain([FILES, HEAD].map(str::to_owned)).map(|name| (name, 1)));
+        let others = [FILES, HEAD, SELECTED_REJECTIONS, SPLITS, DUPLICATES, HASHES];
+        entries.extend(names.chain(others.map(str::to_owned)).map(|name| (name, 1)));
     }
     Ok((!entries.is_empty()).then_some(entries))
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use diptych_format::writer::{Finished, SplitCount};
 use diptych_format::{Edit, Notice, Rejection};
-use diptych_schema::Split;
+use diptych_schema::{EditPair, Split};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::request::{MaskGrid, OptionValues, OriginWord, SourceTerms, Terms};
+use crate::select::{SelectionReport, SelectionTerms};
 
 /// The version of the report's shape. It rises when a key is removed or changes its meaning.
 pub const REPORT_VERSION: u32 = 1;
@@ -19,12 +20,19 @@ pub const REPORT_VERSION: u32 = 1;
 pub struct Book {
     /// Edits read.
     pub read: u64,
+    /// Times that a pair was taken again, since more were asked for than there are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u64,
     /// Edits written.
     pub written: u64,
     /// Pairs that were not asked for, by reason.
     pub filtered: BTreeMap<String, u64>,
     /// Edits that could not become a pair, by kind.
     pub rejected: BTreeMap<String, u64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Book {
@@ -42,6 +50,7 @@ impl Book {
 
     fn add(&mut self, other: &Self) {
         self.read = self.read.saturating_add(other.read);
+        self.repeated = self.repeated.saturating_add(other.repeated);
         self.written = self.written.saturating_add(other.written);
         add_counts(&mut self.filtered, &other.filtered);
         add_counts(&mut self.rejected, &other.rejected);
@@ -117,6 +126,12 @@ impl Books {
         *book.rejected.entry(rejection.kind.clone()).or_default() += 1;
     }
 
+    /// Enters a pair that was read and is not taken.
+    pub(crate) fn filter(&mut self, pair: &EditPair, reason: &str) {
+        let book = self.of(&pair.dataset, pair.subset.as_deref());
+        *book.filtered.entry(reason.to_owned()).or_default() += 1;
+    }
+
     /// Adds other books to these.
     pub fn add(&mut self, other: &Self) {
         for (key, book) in &other.0 {
@@ -142,6 +157,12 @@ impl Books {
         written
     }
 
+    /// Takes out what is zero throughout.
+    pub(crate) fn without_nothing(mut self) -> Self {
+        self.0.retain(|_, book| *book != Book::default());
+        self
+    }
+
     /// Checks that every edit is accounted for. The sides were counted apart: what was read by
     /// whoever drew from the readers, the rest where it happened.
     ///
@@ -151,7 +172,7 @@ impl Books {
         for ((dataset, subset), book) in &self.0 {
             let accounted =
                 sum([&book.written, &book.filtered_out(), &book.rejections()].into_iter());
-            if accounted != book.read {
+            if accounted != book.read.saturating_add(book.repeated) {
                 let of = match subset {
                     Some(subset) => format!("{dataset}/{subset}"),
                     None => dataset.clone(),
@@ -195,6 +216,9 @@ pub struct ReportOptions {
     /// `--max`: what is not as it is by itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
+    /// Which pairs were taken, in which order, and what for.
+    #[serde(default, skip_serializing_if = "SelectionTerms::is_all")]
+    pub selection: SelectionTerms,
     /// Options of the format written.
     pub format: OptionValues,
 }
@@ -228,6 +252,9 @@ pub struct Report {
     /// What became of masks, by dataset and edit type.
     #[serde(default)]
     pub masks: MaskBooks,
+    /// How pairs were chosen, where not all were taken as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<SelectionReport>,
     /// The files and folders at the root of the output, and how many files each is: what
     /// `--overwrite` may remove.
     #[serde(default)]
@@ -268,6 +295,7 @@ impl ReportOptions {
             mask_from: terms.mask_from.clone(),
             difference: terms.difference.clone(),
             limits: terms.limits.clone(),
+            selection: terms.selection.clone(),
             format: terms.options.clone(),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use diptych_condition::Condition;
 use diptych_format::Probe;
 use diptych_format::options::Assignment;
 use diptych_pixels::DifferenceOptions;
@@ -12,14 +13,29 @@ use diptych_storage::Limits;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
+use crate::select::{Selection, SelectionTerms};
 
 /// A release to read, or a catalog of releases whose pairs are taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SourceRequest {
     /// Its folder.
     pub path: PathBuf,
     /// The format that a release is in; told from its files where this is `None`.
     pub from: Option<String>,
+    /// Options of its format, besides those of the whole request.
+    pub options: Vec<Assignment>,
+    /// Which of its pairs are taken.
+    pub condition: Option<Condition>,
+    /// How much of what is drawn is of it, against the other sources that have a weight.
+    pub weight: Option<f64>,
+}
+
+impl SourceRequest {
+    /// All of what lies in a folder, in whatever format that is.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), from: None, options: Vec::new(), condition: None, weight: None }
+    }
 }
 
 /// The pixel grid that masks are written on.
@@ -84,6 +100,8 @@ pub struct Request {
     pub mask_from: Option<Vec<MaskOrigin>>,
     /// How pictures are compared.
     pub difference: DifferenceOptions,
+    /// Which pairs are taken, in which order, and what for.
+    pub selection: Selection,
 }
 
 impl Request {
@@ -110,6 +128,7 @@ impl Request {
             mask_grid: None,
             mask_from: None,
             difference: DifferenceOptions::default(),
+            selection: Selection::default(),
         }
     }
 }
@@ -169,6 +188,9 @@ pub struct Terms {
     /// rejected.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
+    /// Which pairs are taken, in which order, and what for.
+    #[serde(default, skip_serializing_if = "SelectionTerms::is_all")]
+    pub selection: SelectionTerms,
 }
 
 /// Where a mask comes from, as its word.
@@ -273,6 +295,7 @@ impl Terms {
         let said = |terms: &Self| format!("{:?}", terms.difference);
         compare("--difference", said(earlier), said(self));
         compare("--max", limits_told(&earlier.limits), limits_told(&self.limits));
+        found.extend(self.selection.differences(&earlier.selection));
         found
     }
 }
@@ -306,6 +329,7 @@ mod tests {
             mask_from: BTreeMap::new(),
             difference: BTreeMap::new(),
             limits: BTreeMap::new(),
+            selection: SelectionTerms::default(),
         };
         for grid in [MaskGrid::AsReleased, MaskGrid::Source] {
             let mut json = serde_json::to_value(terms(grid)).unwrap();

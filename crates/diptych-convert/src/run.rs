@@ -237,7 +237,6 @@ fn write_unit(
     let mut row = job.plan.first_row(number);
     let mut files = BTreeSet::new();
     for run in &plan.runs {
-        let mask_from = job.plan.terms.masks_of(job.catalog.label(run.partition as usize));
         let mut pairs = job.catalog.pairs(run.partition as usize, run.first, run.count)?.peekable();
         let mut read = 0;
         while let Some(pair) = pairs.next() {
@@ -246,6 +245,7 @@ fn write_unit(
             let mut samples = Vec::with_capacity(1);
             let mut take = |mut pair: EditPair| -> Result<(), EngineError> {
                 files.extend(pair.addresses_mut().filter_map(|address| address.file()));
+                let mask_from = job.plan.terms.masks_of(job.catalog.label(&pair));
                 read += 1;
                 row += 1;
                 match stage.sample(pair, row - 1, &mask_from)? {

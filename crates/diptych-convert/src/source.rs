@@ -276,9 +276,17 @@ impl Sources {
         moved: &[(String, PathBuf)],
         limits: Limits,
     ) -> Result<Self, EngineError> {
-        let mut roots: BTreeMap<_, _> = catalog
-            .head()
-            .sources
+        Self::of(Arc::clone(catalog.files()), &catalog.head().sources, moved, limits)
+    }
+
+    /// Those of a table of files, which are of these sources.
+    pub(crate) fn of(
+        files: Arc<[CatalogFile]>,
+        sources: &[CatalogSource],
+        moved: &[(String, PathBuf)],
+        limits: Limits,
+    ) -> Result<Self, EngineError> {
+        let mut roots: BTreeMap<_, _> = sources
             .iter()
             .map(|s| (s.terms.label.clone(), Root { path: s.root.clone(), in_place: true }))
             .collect();
@@ -289,8 +297,7 @@ impl Sources {
             }
             roots.insert(label.clone(), Root { path: path.clone(), in_place: false });
         }
-        let (files, open) = (Arc::clone(catalog.files()), Recent::new(OPEN_FILES));
-        let cells = Cells::new(limits);
+        let (open, cells) = (Recent::new(OPEN_FILES), Cells::new(limits));
         Ok(Self { files: Arc::new(Files { files, roots, open, cells }) })
     }
 

@@ -16,6 +16,7 @@ use diptych_storage::read::{LocalFile, WatchedFile, same_error};
 use parquet::errors::ParquetError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
 use crate::error::{DamagedBy, EngineError};
 
@@ -42,6 +43,12 @@ pub const STAGING: &str = ".diptych/staging";
 
 /// The catalog.
 pub const CATALOG: &str = ".diptych/catalog";
+
+/// The catalog of the releases, while pairs are chosen from it.
+pub const READ: &str = ".diptych/read";
+
+/// The catalog of what is excluded, meanwhile.
+pub const EXCLUDED: &str = ".diptych/excluded";
 
 /// The plan.
 pub const PLAN: &str = ".diptych/plan.parquet";
@@ -163,5 +170,19 @@ pub(crate) fn damaged(path: &str, source: impl Into<DamagedBy>) -> EngineError {
             }
         },
         source => EngineError::Damaged { path, source },
+    }
+}
+
+/// Writes into a digest.
+pub(crate) struct HashWrite<'a>(pub(crate) &'a mut Sha256);
+
+impl std::io::Write for HashWrite<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

@@ -55,7 +55,7 @@ impl Scene {
     }
 
     fn request(&self, sources: &[&Path], out: &str) -> Request {
-        let source = |path: &&Path| SourceRequest { path: path.to_path_buf(), from: None };
+        let source = |path: &&Path| SourceRequest::new(path.to_path_buf());
         let mut request = job::request(sources[0], &self.at(out));
         request.sources = sources.iter().map(source).collect();
         request.shard_size = 30_000;

@@ -39,7 +39,7 @@ fn a_format_fills_the_columns_that_it_declares() {
     for format in diptych::FORMATS.iter().filter(|format| format.about().reads) {
         let about = format.about();
         let dir = tempfile::tempdir().unwrap();
-        let source = SourceRequest { path: fixtures().join(about.name), from: None };
+        let source = SourceRequest::new(fixtures().join(about.name));
         // A further folder that the format takes lies beside its release.
         let folders = about.options.iter().filter(|option| option.kind == OptionKind::Folder);
         let options = folders.map(|option| {

@@ -34,7 +34,7 @@ fn request(release: &Path, out: &Path, options: &[Assignment]) -> Request {
 
 /// Several datasets at once, of all splits.
 fn mixed(out: &Path) -> Request {
-    let source = |name: &str| SourceRequest { path: fixtures().join(name), from: None };
+    let source = |name: &str| SourceRequest::new(fixtures().join(name));
     let sources = ["pape", "inter-edit-train", "imgedit"].map(source).to_vec();
     Request { sources, ..request(&fixtures(), out, &[]) }
 }

@@ -24,7 +24,7 @@ use support::toy::{self, Toy, columns, grey, label};
 use tempfile::TempDir;
 
 fn request(releases: &[PathBuf], out: &Path) -> Request {
-    let source = |path: &PathBuf| SourceRequest { path: path.clone(), from: None };
+    let source = |path: &PathBuf| SourceRequest::new(path.clone());
     let sources = releases.iter().map(source).collect();
     Request {
         durable: false,
@@ -214,7 +214,7 @@ impl Scene {
 
     fn convert(&self, toy: &'static Toy, options: &[(&str, &str)]) -> Report {
         let source =
-            SourceRequest { path: self.dir.path().join("toy"), from: Some("toy".to_owned()) };
+            SourceRequest { from: Some("toy".to_owned()), ..SourceRequest::new(self.dir.path().join("toy")) };
         let option = |(key, value): &(&str, &str)| Assignment {
             format: "pape".to_owned(),
             key: (*key).to_owned(),

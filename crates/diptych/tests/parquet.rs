@@ -16,7 +16,7 @@ use support::folder::{assert_same, fixtures, tree};
 use support::job::{convert, threads};
 
 fn request(out: &Path, jobs: usize) -> Request {
-    let source = |name: &str| SourceRequest { path: fixtures().join(name), from: None };
+    let source = |name: &str| SourceRequest::new(fixtures().join(name));
     let sources = ["pape", "inter-edit-train", "imgedit"].map(source).to_vec();
     Request {
         durable: false,

@@ -481,7 +481,7 @@ fn catalogs(fixtures: &Fixtures, seeds: &mut Seeds) -> anyhow::Result<()> {
             fs::File::options().write(true).open(&path)?.set_modified(std::time::UNIX_EPOCH)?;
         }
     }
-    let source = SourceRequest { path: release.clone(), from: None };
+    let source = SourceRequest::new(release.clone());
     let mut request = Request::new(vec![source], "", &catalog);
     request.durable = false;
     diptych::engine().index(&request, &Silent)?;

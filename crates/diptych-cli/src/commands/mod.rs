@@ -37,7 +37,7 @@ pub(crate) fn run(args: Args, printer: &Printer) -> anyhow::Result<Outcome> {
 }
 
 fn request(args: RequestArgs) -> anyhow::Result<Request> {
-    let RequestArgs { sources, to, out, overwrite, limit, shard_size, strict, work, .. } = args;
+    let RequestArgs { sources, to, out, choice, overwrite, shard_size, strict, work, .. } = args;
     let Work { jobs, no_sync } = work;
     let mask_grid = args.mask_grid.map(|grid| match grid {
         MaskGrid::Released => diptych::MaskGrid::AsReleased,
@@ -54,11 +54,10 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
         difference.set(name, value).map_err(diptych::EngineError::from)?;
     }
     let durable = !no_sync;
-    let reading = reading(sources, jobs, &to, out)?;
+    let reading = choosing(sources, choice, jobs, to, out)?;
     Ok(Request {
         overwrite,
-        limit,
-        shard_size,
+        shard_size: shard_size.unwrap_or(reading.shard_size),
         strict,
         mask_grid,
         mask_from,
@@ -68,6 +67,46 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
     })
 }
 
+/// A request as far as the sources, what is chosen of them and a recipe decide it.
+fn choosing(
+    sources: Sources,
+    choice: Choice,
+    jobs: Option<NonZeroUsize>,
+    to: Option<String>,
+    out: Option<PathBuf>,
+) -> anyhow::Result<Request> {
+    let Choice { recipe, pairs, in_order, whole, exclude, split, split_file, same, .. } = choice;
+    let Choice { dedup, dedup_on, prefer, sample, mix, mix_by, total, repeat, .. } = choice;
+    let Choice { shuffle, seed, limit, .. } = choice;
+    let condition = sources.condition.clone();
+    let by = || match mix_by.clone() {
+        Some(column) => Ok(MixBy::Column(column)),
+        None => MixBy::dataset(),
+    };
+    let mix = mix.map(|MixShares(shares)| Ok(Mix { by: by()?, shares, total, repeat }));
+    let selection = Selection {
+        condition,
+        pairs,
+        in_order,
+        whole,
+        exclude: exclude.into_iter().map(SourceRequest::new).collect(),
+        same,
+        shares: split,
+        split_file,
+        dedup: dedup.map(|level| Dedup { level, on: dedup_on.unwrap_or_default(), prefer }),
+        sample,
+        mix: mix.transpose()?,
+        shuffle,
+        seed,
+    };
+    let request = reading(sources, jobs, to.as_deref().unwrap_or_default(), out.unwrap_or_default())?;
+    let request = Request { limit, selection, ..request };
+    match recipe {
+        None => Ok(request),
+        Some(recipe) => Ok(diptych::recipe::Recipe::read(&recipe)?.request(request)?),
+    }
+}
+
 /// A request as far as the sources and the way of working decide it.
 fn reading(
     args: Sources,
@@ -75,12 +114,12 @@ fn reading(
     to: &str,
     out: PathBuf,
 ) -> anyhow::Result<Request> {
-    let Sources { sources, from, options, probe, max } = args;
+    let Sources { sources, from, options, probe, max, condition: _ } = args;
     let mut limits = Limits::DEFAULT;
     for (name, value) in &max {
         limits.set(name, value).map_err(diptych::EngineError::from)?;
     }
-    let source = |path| SourceRequest { path, from: from.clone() };
+    let source = |path| SourceRequest { from: from.clone(), ..SourceRequest::new(path) };
     let sources = sources.into_iter().map(source).collect();
     Ok(Request {
         options,

@@ -21,7 +21,7 @@ use crate::error::{DamagedBy, EngineError};
 use crate::report::Books;
 use crate::request::Terms;
 use crate::source::hex;
-use crate::work::{self, Failure, PLAN, damaged};
+use crate::work::{self, Failure, HashWrite, PLAN, damaged};
 
 /// The version of the plan's shape.
 const PLAN_VERSION: u32 = 1;
@@ -102,19 +102,6 @@ fn digest(path: &Path) -> Result<String, DamagedBy> {
     let mut digest = Sha256::new();
     std::io::copy(&mut File::open(path)?, &mut HashWrite(&mut digest))?;
     Ok(hex(&digest.finalize()))
-}
-
-struct HashWrite<'a>(&'a mut Sha256);
-
-impl std::io::Write for HashWrite<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Plan {

@@ -295,7 +295,7 @@ impl Bench {
     }
 
     pub(crate) fn source(&self) -> SourceRequest {
-        SourceRequest { path: self.dir.path().join("in"), from: None }
+        SourceRequest::new(self.dir.path().join("in"))
     }
 
     pub(crate) fn request(&self) -> Request {

@@ -23,8 +23,10 @@ use arrow_schema::{Schema, SchemaRef};
 
 use crate::SCHEMA_VERSION;
 use crate::pair::EditPair;
+use crate::picture::Address;
 use column::Record;
 use error::At;
+use records::PictureAddress;
 
 pub use error::{ColumnFault, DecodeError, EncodeError, EncodeFault, ValueFault};
 
@@ -74,6 +76,25 @@ pub fn decode(batch: &RecordBatch) -> Result<Vec<EditPair>, DecodeError> {
     let columns = EditPair::open_columns(&table)?;
     (0..batch.num_rows())
         .map(|row| EditPair::read_row(&columns, row).map_err(|at| DecodeError::at_row(row, at)))
+        .collect()
+}
+
+/// Where the pictures of a column (`source`, `target`) are, row by row; `None` where there is none.
+/// The batch need not have more of them than their addresses.
+///
+/// # Errors
+///
+/// As [`decode`].
+pub fn addresses(batch: &RecordBatch, name: &str) -> Result<Vec<Option<Address>>, DecodeError> {
+    check_version(batch.schema_ref())?;
+    let table = StructArray::from(batch.clone());
+    let pictures = column::open_field::<PictureAddress>(&table, name)?;
+    let read = |row| column::read_field::<Option<PictureAddress>>(&pictures, name, row);
+    (0..batch.num_rows())
+        .map(|row| match read(row) {
+            Ok(picture) => Ok(picture.map(|PictureAddress { address }| address)),
+            Err(at) => Err(DecodeError::at_row(row, at)),
+        })
         .collect()
 }
 

@@ -117,6 +117,17 @@ record! {
     }
 }
 
+/// Of a picture only where it is.
+pub(super) struct PictureAddress {
+    pub(super) address: Address,
+}
+
+record! {
+    PictureAddress {
+        address: Address,
+    }
+}
+
 /// A reference is a picture with one more column: its role.
 impl Record for Reference {
     type Columns<'a> = (<Picture as Record>::Columns<'a>, <Option<String> as Column>::Reader<'a>);

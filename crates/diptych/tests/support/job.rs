@@ -12,7 +12,7 @@ use super::folder::{json, json_lines};
 
 /// A conversion to WebDataset.
 pub(crate) fn request(release: &Path, out: &Path) -> Request {
-    let source = SourceRequest { path: release.to_path_buf(), from: None };
+    let source = SourceRequest::new(release.to_path_buf());
     let mut request = Request::new(vec![source], "webdataset", out);
     request.durable = false;
     request.jobs = threads(2);

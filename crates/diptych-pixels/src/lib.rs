@@ -9,6 +9,7 @@
 //! - [`bits`] holds masks as bits, and tells how much two have in common.
 //! - [`decode`] decodes pictures to sRGB, upright, under limits.
 //! - [`mod@difference`] tells what an edit changed between a source and a target.
+//! - [`mod@fingerprint`] tells whether pictures show the same, and [`near`] finds those that nearly do.
 //!
 //! They take bytes or a function that reads them; where the bytes lie is not known here. No
 //! input, however made, makes them panic or hold more memory than they were allowed.
@@ -16,7 +17,9 @@
 pub mod bits;
 pub mod decode;
 pub mod difference;
+pub mod fingerprint;
 pub mod mask;
+pub mod near;
 pub mod orientation;
 pub mod probe;
 pub mod run_length;
@@ -26,6 +29,8 @@ pub use decode::{DecodeError, Rgb};
 pub use difference::{
     ChangeMask, Difference, DifferenceError, DifferenceOptions, Parameter, difference,
 };
+pub use fingerprint::{Fingerprint, fingerprint};
 pub use mask::{DecodeLimits, MaskError, is_normal_form, normalise};
+pub use near::NearIndex;
 pub use orientation::Orientation;
 pub use probe::{Head, Probed, probe_at, probe_head};

@@ -109,9 +109,9 @@ pub(crate) struct RequestArgs {
     /// until the new one is ready. What the same command began is gone on with.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// About how large a file of the output is.
-    #[arg(long, value_name = "SIZE", value_parser = shard_size, default_value = "1GB")]
-    pub(crate) shard_size: u64,
+    /// About how large a file of the output is [default: 1GB].
+    #[arg(long, value_name = "SIZE", value_parser = shard_size)]
+    pub(crate) shard_size: Option<u64>,
     /// Fails at the first edit that cannot be converted.
     #[arg(long)]
     pub(crate) strict: bool,
@@ -133,9 +133,6 @@ pub(crate) struct RequestArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Choosing pairs")]
 pub(crate) struct Choice {
-    /// Takes sources, conditions, splits and the rest from a recipe.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["sources", "from", "condition"])]
-    pub(crate) recipe: Option<PathBuf>,
     /// Takes only pairs whose ids a file lists: text, CSV or Parquet.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) pairs: Option<PathBuf>,
@@ -178,10 +175,10 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "COLUMN", requires = "mix", value_parser = Word::parse)]
     pub(crate) mix_by: Option<Word>,
     /// How many pairs `--mix` draws [default: as many as there are for these shares].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "mix")]
     pub(crate) total: Option<u64>,
     /// Takes pairs more than once where `--mix` runs short.
-    #[arg(long)]
+    #[arg(long, requires = "total")]
     pub(crate) repeat: bool,
     /// Puts sessions, groups and single pairs into an order by chance.
     #[arg(long)]
@@ -249,6 +246,9 @@ pub(crate) struct Sources {
     /// Takes only pairs for which an SQL condition is true (see docs/conditions.md).
     #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
     pub(crate) condition: Option<Condition>,
+    /// Takes sources, conditions, splits and the rest from a recipe (see docs/mixing.md).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["sources", "from"])]
+    pub(crate) recipe: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use diptych_condition::Condition;
 use diptych_format::{About, Confidence, Edit, Notice, Part, Place, Published, Rejection, Tally};
 use diptych_schema::EditPair;
 use diptych_storage::ReadTree;
@@ -19,12 +20,13 @@ pub use survey::{Gathered, Pictures, Problem, Scores, Sizes, Survey};
 
 use crate::catalog::HEAD;
 use crate::error::EngineError;
-use crate::index::{IndexJob, read_edits, release_notices, take_edits};
+use crate::index::{IndexJob, read_edits, release_notices, take_edits, take_chosen, take_rejections};
 use crate::input::OpenCatalog;
 use crate::observe::Event;
 use crate::plan::id_digest;
 use crate::report::Books;
 use crate::request::SourceTerms;
+use crate::select::{Gate, WHERE};
 use crate::source::OpenSource;
 
 /// What was found of a release.

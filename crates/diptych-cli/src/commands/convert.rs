@@ -10,7 +10,7 @@ use diptych::report::{Book, BookLine, Report};
 use diptych::schema::Split;
 use serde::Serialize;
 
-use super::{JSON_VERSION, counted, print_json, reading, request};
+use super::{JSON_VERSION, choosing, counted, print_json, request};
 use crate::args;
 use crate::exit::Outcome;
 use crate::printer::{Printer, data, size};
@@ -196,10 +196,11 @@ fn losses(book: &Book) -> String {
 }
 
 pub(crate) fn index(args: args::Index, printer: &Printer) -> anyhow::Result<Outcome> {
-    let args::Index { sources, out, overwrite, work, json } = args;
+    let args::Index { sources, out, choice, overwrite, work, json } = args;
     // An index has no format to write.
     let durable = !work.no_sync;
-    let request = Request { overwrite, durable, ..reading(sources, work.jobs, "", out)? };
+    let chosen = choosing(sources, choice, work.jobs, None, out)?;
+    let request = Request { overwrite, durable, ..chosen };
     let indexed = diptych::engine().index(&request, printer)?;
     printer.end_bar();
     let listed = request.out.join("catalog.json").display().to_string();

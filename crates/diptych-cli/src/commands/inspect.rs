@@ -9,7 +9,7 @@ use diptych::inspect::{Counts, Inspection, Pictures, Problem, PublishedPairs};
 use diptych::storage::text::visible;
 use serde::Serialize;
 
-use super::{JSON_VERSION, counted, print_json, reading};
+use super::{JSON_VERSION, counted, print_json, reading, with_recipe};
 use crate::args;
 use crate::exit::Outcome;
 use crate::printer::{Printer, data, grouped, size};
@@ -23,7 +23,9 @@ const LARGEST: u64 = diptych::inspect::LARGEST as u64;
 
 pub(crate) fn inspect(args: args::Inspect, printer: &Printer) -> anyhow::Result<Outcome> {
     let args::Inspect { sources, jobs, json } = args;
+    let recipe = sources.recipe.clone();
     let request = reading(sources, jobs, "", std::path::PathBuf::new())?;
+    let request = with_recipe(request, recipe.as_deref())?;
     let found = diptych::engine().inspect(&request, printer);
     printer.end_bar();
     let releases = match found {

@@ -7,16 +7,20 @@ mod papers;
 mod units;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use diptych::pixels::DifferenceOptions;
+use diptych::recipe::Recipe;
 use diptych::request::default_jobs;
 use diptych::schema::MaskOrigin;
+use diptych::select::{Dedup, Mix, MixBy, Selection};
 use diptych::storage::Limits;
 use diptych::{Request, SourceRequest};
 use serde::Serialize;
 
-use crate::args::{Args, Command, MaskFrom, MaskGrid, Probe, RequestArgs, Sources, Work};
+use crate::args::{
+    Args, Choice, Command, MaskFrom, MaskGrid, MixShares, Probe, RequestArgs, Sources, Work,
+};
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
@@ -75,17 +79,36 @@ fn choosing(
     to: Option<String>,
     out: Option<PathBuf>,
 ) -> anyhow::Result<Request> {
-    let Choice { recipe, pairs, in_order, whole, exclude, split, split_file, same, .. } = choice;
-    let Choice { dedup, dedup_on, prefer, sample, mix, mix_by, total, repeat, .. } = choice;
-    let Choice { shuffle, seed, limit, .. } = choice;
-    let condition = sources.condition.clone();
-    let by = || match mix_by.clone() {
-        Some(column) => Ok(MixBy::Column(column)),
-        None => MixBy::dataset(),
+    let Choice {
+        pairs,
+        in_order,
+        whole,
+        exclude,
+        split,
+        split_file,
+        same,
+        dedup,
+        dedup_on,
+        prefer,
+        sample,
+        mix,
+        mix_by,
+        total,
+        repeat,
+        shuffle,
+        seed,
+        limit,
+    } = choice;
+    let recipe = sources.recipe.clone();
+    let mix = match mix {
+        None => None,
+        Some(MixShares(shares)) => {
+            let by = mix_by.map_or_else(MixBy::dataset, |column| Ok(MixBy::Column(column)))?;
+            Some(Mix { by, shares, total, repeat })
+        }
     };
-    let mix = mix.map(|MixShares(shares)| Ok(Mix { by: by()?, shares, total, repeat }));
     let selection = Selection {
-        condition,
+        condition: None,
         pairs,
         in_order,
         whole,
@@ -95,15 +118,21 @@ fn choosing(
         split_file,
         dedup: dedup.map(|level| Dedup { level, on: dedup_on.unwrap_or_default(), prefer }),
         sample,
-        mix: mix.transpose()?,
+        mix,
         shuffle,
         seed,
     };
     let request = reading(sources, jobs, to.as_deref().unwrap_or_default(), out.unwrap_or_default())?;
-    let request = Request { limit, selection, ..request };
+    let condition = request.selection.condition.clone();
+    let request = Request { limit, selection: Selection { condition, ..selection }, ..request };
+    with_recipe(request, recipe.as_deref())
+}
+
+/// A request and what a recipe says.
+fn with_recipe(request: Request, recipe: Option<&Path>) -> anyhow::Result<Request> {
     match recipe {
         None => Ok(request),
-        Some(recipe) => Ok(diptych::recipe::Recipe::read(&recipe)?.request(request)?),
+        Some(recipe) => Ok(Recipe::read(recipe)?.request(request)?),
     }
 }
 
@@ -114,7 +143,7 @@ fn reading(
     to: &str,
     out: PathBuf,
 ) -> anyhow::Result<Request> {
-    let Sources { sources, from, options, probe, max, condition: _ } = args;
+    let Sources { sources, from, options, probe, max, condition, recipe: _ } = args;
     let mut limits = Limits::DEFAULT;
     for (name, value) in &max {
         limits.set(name, value).map_err(diptych::EngineError::from)?;
@@ -129,6 +158,7 @@ fn reading(
             Probe::None => diptych::format::Probe::None,
             Probe::Header => diptych::format::Probe::Header,
         },
+        selection: Selection { condition, ..Selection::default() },
         ..Request::new(sources, to, out)
     })
 }

@@ -22,7 +22,7 @@ pub(crate) const SPLITS: &str = "splits.parquet";
 pub(crate) const DUPLICATES: &str = "duplicates.jsonl";
 
 /// What was chosen of the pairs that were read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selected {
     /// What was asked for.
     pub terms: SelectionTerms,

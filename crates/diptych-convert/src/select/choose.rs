@@ -5,18 +5,18 @@ use std::path::Path;
 
 use diptych_format::Notice;
 use diptych_schema::{SCHEMA_VERSION, Split};
-use diptych_storage::output::LocalOutput;
+use diptych_storage::output::{LocalOutput, WriteTree};
 
 use super::draw::{Lot, Quota, Taken, apportion, draw, most, sample_size, shuffle};
 use super::pool::{Pool, Rejections};
 use super::repeats::{Refused, rejections, repeats};
 use super::report::{Drawn, ListReport, SelectionReport};
 use super::survey::{Needs, Rows, survey};
-use super::write::{Chosen, ids_of};
-use super::{Mix, MixBy, Selection, SelectionTerms};
+use super::write::Chosen;
+use super::{Mix, MixBy, Selection, SelectionTerms, WHERE};
 use crate::GENERATOR;
 use crate::catalog::{
-    CATALOG_VERSION, Catalog, DUPLICATES, HEAD, Head, SELECTED_REJECTIONS, Selected, rejections_file,
+    CATALOG_VERSION, Catalog, HEAD, Head, SELECTED_REJECTIONS, Selected, rejections_file,
     rejections_in, write_files,
 };
 use crate::error::EngineError;
@@ -52,7 +52,7 @@ pub(super) enum Reason {
 impl Reason {
     fn word(self) -> &'static str {
         match self {
-            Self::Where => "where",
+            Self::Where => WHERE,
             Self::Pairs => "not_listed",
             Self::Excluded => "excluded",
             Self::Duplicate => "duplicate",
@@ -122,7 +122,7 @@ pub(super) fn read_releases(
     }
     out.remove(&work::path(at)?)?;
     let index = IndexJob {
-        inputs: &releases,
+        inputs: releases,
         limits: job.request.limits,
         probe: job.request.probe,
         jobs: job.request.jobs,

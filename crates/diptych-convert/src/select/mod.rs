@@ -17,6 +17,7 @@
 
 mod asked;
 mod choose;
+mod anchors;
 mod compare;
 mod draw;
 mod duplicates;
@@ -26,6 +27,7 @@ mod lists;
 mod pool;
 mod report;
 mod repeats;
+mod splits;
 mod survey;
 mod terms;
 mod write;
@@ -43,8 +45,16 @@ pub(crate) use gate::Gate;
 pub use report::{Collision, Drawn, ExcludedReport, ListReport, SelectionReport, SplitsReport};
 pub use terms::SelectionTerms;
 
-use crate::hashes::Level;
+use arrow_array::{BooleanArray, RecordBatch};
+
+use crate::error::EngineError;
+pub use crate::hashes::{Level, LevelError};
+pub use duplicates::DedupOn;
+pub use splits::Shares;
 use crate::request::SourceRequest;
+
+/// Why a pair is not taken for which no condition holds, for the books.
+pub(crate) const WHERE: &str = "where";
 
 /// Which pairs are taken, in which order, and what for. By itself: all, as they come, for what
 /// their release says.
@@ -76,6 +86,32 @@ pub struct Selection {
     pub shuffle: bool,
     /// What chance follows from; 0 where it is not said.
     pub seed: Option<u64>,
+}
+
+/// When two source pictures are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Same {
+    /// Where they are one range of one file: no picture is read.
+    Place,
+    /// Where what is compared is the same.
+    Level(Level),
+}
+
+impl FromStr for Same {
+    type Err = LevelError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        if word == "place" { Ok(Self::Place) } else { word.parse().map(Self::Level) }
+    }
+}
+
+impl fmt::Display for Same {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Place => f.write_str("place"),
+            Self::Level(level) => level.fmt(f),
+        }
+    }
 }
 
 /// How many pairs are drawn.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
+use arrow_array::{Array, BooleanArray, Float64Array, RecordBatch, StringArray};
 use diptych_condition::{Condition, Number, Word};
 use diptych_schema::arrow::addresses;
 use diptych_schema::{Address, Split};
@@ -200,13 +200,18 @@ fn survey_part(
         let batch = batch?;
         let mut met: Option<BooleanArray> = None;
         for condition in conditions {
-            let holds = condition.evaluate(&batch)?;
+            let holds = super::holds(condition, &batch)?;
             met = Some(match met {
                 None => holds,
                 Some(met) => met.iter().zip(&holds).map(|(a, b)| Some(a? && b?)).collect(),
             });
         }
-        let of_batch = Batch { batch: &batch, part, number: part_number, first };
+        let failed = |option| move |source| EngineError::Condition { option, source };
+        let prefer = needs.prefer.map(|of| of.evaluate(&batch)).transpose();
+        let prefer = prefer.map_err(failed("--prefer"))?;
+        let kinds = needs.kind.map(|of| of.evaluate(&batch)).transpose();
+        let kinds = kinds.map_err(failed("--mix-by"))?;
+        let of_batch = Batch { batch: &batch, part, number: part_number, first, prefer, kinds };
         of_batch
             .take(&mut rows, met.as_ref(), needs)
             .map_err(|error| damaged(&part.folder().display().to_string(), error))?;
@@ -223,6 +228,8 @@ struct Batch<'a> {
     part: &'a Part<'a>,
     number: u32,
     first: u64,
+    prefer: Option<Float64Array>,
+    kinds: Option<StringArray>,
 }
 
 /// A text of a row.
@@ -253,8 +260,6 @@ impl Batch<'_> {
         let files = files(self.batch)?;
         let sources = needs.source.then(|| addresses(self.batch, "source")).transpose()?;
         let targets = needs.target.then(|| addresses(self.batch, "target")).transpose()?;
-        let prefer = needs.prefer.map(|of| of.evaluate(self.batch)).transpose()?;
-        let kinds = needs.kind.map(|of| of.evaluate(self.batch)).transpose()?;
         let mut sources = sources.into_iter().flatten();
         let mut targets = targets.into_iter().flatten();
         let mut last: Option<((&str, Option<&str>), u32)> = None;
@@ -306,11 +311,11 @@ impl Batch<'_> {
             if let Some(instructions) = instructions {
                 rows.instruction.push(text(instructions, row).map_or(0, id_digest));
             }
-            if let Some(prefer) = &prefer {
+            if let Some(prefer) = &self.prefer {
                 let value = prefer.is_valid(row).then(|| prefer.value(row));
                 rows.prefer.push(value.unwrap_or(f64::NAN));
             }
-            if let Some(kinds) = &kinds {
+            if let Some(kinds) = &self.kinds {
                 let kind = text(kinds, row).map(|kind| rows.kinds.number(kind.to_owned()));
                 rows.kind.push(kind.unwrap_or(u32::MAX));
             }

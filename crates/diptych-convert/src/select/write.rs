@@ -107,9 +107,9 @@ impl Chosen<'_> {
             rows.dedup();
             let mut places = places.into_iter().peekable();
             let mut pairs = part.pairs_in(&rows)?;
-            for row in rows {
+            for row in &rows {
                 let pair = pairs.next().ok_or_else(|| part.other_pairs())??;
-                while let Some((_, place)) = places.next_if(|(of, _)| *of == row) {
+                while let Some((_, place)) = places.next_if(|(of, _)| of == row) {
                     let Some(of) = taken.get(place) else { continue };
                     let pair = self.changed(pair.clone(), *of);
                     match slots.get_mut(place) {

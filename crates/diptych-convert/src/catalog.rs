@@ -149,7 +149,7 @@ impl Versions {
 }
 
 /// Calls the `parquet` crate, which panics at some files that are damaged.
-fn caught<T>(call: impl FnOnce() -> Result<T, DamagedBy>) -> Result<T, DamagedBy> {
+pub(crate) fn caught<T>(call: impl FnOnce() -> Result<T, DamagedBy>) -> Result<T, DamagedBy> {
     guarded(|| Ok::<_, Infallible>(call())).map_err(DamagedBy::Content)?
 }
 

@@ -15,6 +15,7 @@
 //! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
 //! - [`run`]: units, each alone, in any order, by any process.
 //! - [`masks`]: what became of masks.
+//! - [`hashes`]: what pictures have in common.
 //! - [`pictures`]: the pictures that a catalog's addresses mean.
 //! - [`finish`]: names, card, [`report`] and the books.
 //! - [`Engine`]: the steps in one process, begun again where they were left.
@@ -45,6 +46,7 @@ pub mod work;
 
 pub use engine::{DryRun, Engine, Indexed, Outcome, RunRequest};
 pub use error::EngineError;
+pub use hashes::{Level, LevelError};
 pub use observe::{Event, Observer, Silent};
 pub use request::{MaskGrid, Request, SourceRequest};
 

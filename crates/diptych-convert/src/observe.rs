@@ -29,6 +29,20 @@ pub enum Event {
     },
     /// Something to know about a release.
     Noticed(Notice),
+    /// Pictures are about to be hashed.
+    Hashing {
+        /// How many, those whose hashes are known left out.
+        pictures: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// Pictures were hashed.
+    Hashed {
+        /// How many.
+        pictures: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
     /// Units are about to be written.
     Running {
         /// How many, those that are done already left out.
@@ -59,8 +73,8 @@ pub trait Observer: Send + Sync {
     /// Takes an event.
     fn event(&self, event: Event);
 
-    /// Whether the work is to end where it is. It is asked before each edit that is read and each
-    /// atom that is written; what comes of it is
+    /// Whether the work is to end where it is. It is asked before each edit that is read, each
+    /// read of pictures to hash, and each atom that is written; what comes of it is
     /// [`EngineError::Stopped`], and what was done can be gone on with.
     fn is_stopped(&self) -> bool {
         false

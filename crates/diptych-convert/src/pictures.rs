@@ -9,6 +9,7 @@ use diptych_storage::Limits;
 
 use crate::catalog::Catalog;
 use crate::error::EngineError;
+use crate::hashes::{Hashed, Hashing, hash_pictures};
 use crate::source::Sources;
 
 /// The pictures that a catalog's addresses mean, to be read from the releases.
@@ -39,5 +40,18 @@ impl Pictures {
             return Err(self.0.read_error(address, io::Error::new(io::ErrorKind::NotFound, what)));
         };
         payload.read().map_err(|source| self.0.read_error(address, source))
+    }
+
+    /// The hashes of pictures. The same address is read once, and what is kept is not read at all.
+    ///
+    /// # Errors
+    /// [`EngineError::ReadSource`] where a picture cannot be read, [`EngineError::Changed`] where
+    /// its file is no longer what it was, and [`EngineError::Stopped`].
+    pub fn hashes(
+        &self,
+        addresses: &[Address],
+        hashing: &Hashing<'_>,
+    ) -> Result<Hashed, EngineError> {
+        hash_pictures(&self.0, addresses, hashing)
     }
 }

@@ -318,6 +318,11 @@ impl Sources {
         })
     }
 
+    /// The file table.
+    pub(crate) fn files(&self) -> &[CatalogFile] {
+        &self.files.files
+    }
+
     /// A file, by its number. It can be opened now, and may be kept for later.
     fn file(&self, number: u32) -> Result<Arc<dyn ReadAt>, EngineError> {
         Files::later(&self.files, number)

@@ -78,10 +78,14 @@ pub fn unit(number: u32) -> String {
 /// the same time by another thread, process or machine.
 #[must_use]
 pub fn staging(number: u32) -> String {
+    format!("{STAGING}/{number:06}-{:016x}", chance())
+}
+
+/// A number that no other process has.
+pub(crate) fn chance() -> u64 {
     // The keys of a hasher are the one source of chance that the standard library has. Nothing
     // that is kept depends on it.
-    let chance = RandomState::new().build_hasher().finish();
-    format!("{STAGING}/{number:06}-{chance:016x}")
+    RandomState::new().build_hasher().finish()
 }
 
 /// A path that is one by construction.

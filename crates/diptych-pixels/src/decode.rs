@@ -95,6 +95,36 @@ pub enum DecodeError {
     },
 }
 
+impl DecodeError {
+    /// The words of all of them.
+    pub const WORDS: [&str; 8] = [
+        "not_a_picture",
+        "unsupported_type",
+        "unsupported_colour",
+        "unsupported_feature",
+        "animated",
+        "too_many_pixels",
+        "too_many_bytes",
+        "broken",
+    ];
+
+    /// A word for it, to count by.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        let [none, kind, colour, feature, animated, pixels, bytes, broken] = Self::WORDS;
+        match self {
+            Self::NotAPicture => none,
+            Self::UnsupportedType { .. } => kind,
+            Self::UnsupportedColour { .. } => colour,
+            Self::UnsupportedFeature { .. } => feature,
+            Self::Animated => animated,
+            Self::TooManyPixels { .. } => pixels,
+            Self::TooManyBytes { .. } => bytes,
+            Self::Broken { .. } => broken,
+        }
+    }
+}
+
 /// Decodes a picture.
 ///
 /// # Errors

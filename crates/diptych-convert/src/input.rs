@@ -102,6 +102,11 @@ impl OpenCatalog {
         self.labels.get(there).cloned().unwrap_or_default()
     }
 
+    /// Labels here, by those that the catalog has.
+    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
+    }
+
     /// An error of its files. What is wrong with the disk may be mended.
     pub(crate) fn failed(&self, error: EngineError) -> EngineError {
         let is_damage = match &error {

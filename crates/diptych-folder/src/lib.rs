@@ -25,7 +25,6 @@
 //! - `card`: the card.
 
 mod card;
-mod csv;
 mod detect;
 mod layout;
 mod look;

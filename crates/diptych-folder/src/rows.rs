@@ -9,7 +9,7 @@ use diptych_format::table::{Table, TableEvent};
 use diptych_storage::rows::{Ending, RowEvent, Rows};
 use diptych_storage::{Limits, ReadAt};
 
-use crate::csv::{CsvEvent, CsvRows};
+use diptych_format::csv::{CsvEvent, CsvRows};
 use crate::tables::Form;
 
 /// What comes next of a table.

@@ -8,6 +8,7 @@
 //! - [`archives`]: what readers share: the files of a release and the pictures in them.
 //! - [`shards`]: files that are numbered in their names, of which not all need be there.
 //! - [`table`]: rows of Parquet files.
+//! - [`csv`]: rows of text that commas part.
 //! - [`EndOfRows`]: what the end of a text of rows means.
 //! - [`rejection`]: edits that could not become a pair, and what was noticed beside that.
 //! - [`options`]: what a format lets its user choose, as data.
@@ -20,6 +21,7 @@
 mod alteration;
 pub mod archives;
 pub mod card;
+pub mod csv;
 mod ending;
 pub mod error;
 pub mod foreign;

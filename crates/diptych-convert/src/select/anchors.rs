@@ -1,4 +1,73 @@
-//! x
+//! What pairs are told to belong together by: digests of texts, so that anybody can make them again.
+//!
+//! | anchor | text |
+//! |---|---|
+//! | the bytes of the source picture | `bytes:` and their digest, 32 hexadecimal digits |
+//! | its pixels | `pixels:` and their digest |
+//! | where it is, where nothing is hashed | `place:`, the source's label, `/`, the file's path, `@`, offset, `+`, length; of a cell `#`, row group, `/`, column, `/`, row |
+//! | the session | `session:`, dataset, `:`, `session_id` |
+//! | the group | `group:`, dataset, `:`, `group_id` |
+//!
+//! An anchor is the first 16 bytes of the SHA-256 of its text.
+
+use diptych_schema::Address;
+use sha2::{Digest, Sha256};
+
+use super::pool::Pool;
 use crate::plan::id_digest;
-pub(crate) fn session(dataset: &str, session: &str) -> u128 { id_digest(&format!("session:{dataset}:{session}")) }
-pub(crate) fn group(dataset: &str, group: &str) -> u128 { id_digest(&format!("group:{dataset}:{group}")) }
+
+/// What stands for no anchor.
+pub(crate) const NONE: u128 = 0;
+
+pub(crate) fn session(dataset: &str, session: &str) -> u128 {
+    id_digest(&format!("session:{dataset}:{session}"))
+}
+
+pub(crate) fn group(dataset: &str, group: &str) -> u128 {
+    id_digest(&format!("group:{dataset}:{group}"))
+}
+
+pub(crate) fn bytes(digest: u128) -> u128 {
+    id_digest(&format!("bytes:{digest:032x}"))
+}
+
+pub(crate) fn pixels(digest: u128) -> u128 {
+    id_digest(&format!("pixels:{digest:032x}"))
+}
+
+/// Not an anchor, which is the same for the same data: what is near changes with what else there is.
+pub(crate) fn near(hash: u64) -> u128 {
+    id_digest(&format!("near:{hash:016x}"))
+}
+
+/// Not an anchor, since it is of one pair alone.
+pub(crate) fn pair(id: u128) -> u128 {
+    id_digest(&format!("pair:{id:032x}"))
+}
+
+pub(crate) fn place(pool: &Pool<'_>, address: &Address) -> u128 {
+    let file = address.file().and_then(|number| pool.files.get(number as usize));
+    let path = file.and_then(|file| file.pieces.first()).map_or("", |piece| piece.path.as_str());
+    let label = file.map_or("", |file| file.source.as_str());
+    id_digest(&match address {
+        Address::Range { offset, length, .. } => {
+            format!("place:{label}/{path}@{offset}+{length}")
+        }
+        Address::Cell { row_group, column, row, .. } => {
+            format!("place:{label}/{path}#{row_group}/{column}/{row}")
+        }
+        Address::Inline(bytes) => format!("place:{:x?}", Sha256::digest(bytes)),
+        Address::Url { url, .. } => format!("place:{url}"),
+    })
+}
+
+/// An anchor as it is written.
+pub(crate) fn hex(anchor: u128) -> String {
+    format!("{anchor:032x}")
+}
+
+/// An anchor as it was written.
+pub(crate) fn from_hex(text: &str) -> Option<u128> {
+    let digits = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    digits.then(|| u128::from_str_radix(text, 16).ok()).flatten()
+}

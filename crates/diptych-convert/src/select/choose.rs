@@ -7,6 +7,7 @@ use diptych_format::Notice;
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, WriteTree};
 
+use super::compare::Decisions;
 use super::draw::{Lot, Quota, Taken, apportion, draw, most, sample_size, shuffle};
 use super::pool::{Pool, Rejections};
 use super::repeats::{Refused, rejections, repeats};
@@ -146,9 +147,10 @@ pub(super) struct Steps<'a> {
     pub(super) splits: Option<Vec<Option<Split>>>,
     /// The place of each row in the list of pairs, where it is in one.
     listed: Vec<u32>,
-    taken: Vec<Taken>,
+    pub(super) taken: Vec<Taken>,
     pub(super) report: SelectionReport,
     pub(super) notices: Vec<Notice>,
+    pub(super) decisions: Decisions,
 }
 
 impl<'a> Steps<'a> {
@@ -191,16 +193,22 @@ impl<'a> Steps<'a> {
             taken: Vec::new(),
             report: SelectionReport::default(),
             notices: Vec::new(),
+            decisions: Decisions::default(),
         })
     }
 
-    fn asked(&self) -> &'a Selection {
+    pub(super) fn asked(&self) -> &'a Selection {
         &self.job.request.selection
     }
 
     /// The rows that are still to be taken, in their order.
     pub(super) fn kept(&self) -> impl Iterator<Item = u32> {
         (0_u32..).zip(&self.fates).filter(|(_, fate)| fate.is_none()).map(|(row, _)| row)
+    }
+
+    /// Whether a row is still to be taken.
+    pub(super) fn is_kept(&self, row: u32) -> bool {
+        self.fates.get(row as usize).is_some_and(Option::is_none)
     }
 
     /// Drops a row, unless it was dropped before.

@@ -1,7 +1,411 @@
-//! What pictures have in common: what is excluded, splits, duplicates.
-use super::choose::Steps;
+//! What pictures have in common: what is excluded, splits, and duplicates.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use diptych_pixels::near::NearIndex;
+use diptych_schema::{Address, Split};
+use diptych_storage::output::WriteTree;
+use serde::Serialize;
+
+use super::choose::{Reason, Steps, read_releases};
+use super::duplicates::{Compared, Dropped, Seen, duplicates};
+use super::pool::Pool;
+use super::repeats::Refused;
+use super::report::{Collision, ExcludedReport, SplitsReport};
+use super::splits::{Decided, Member, Rules, SplitRow, SplitsWriter, Told, decide, read_pins};
+use super::survey::{Names, Needs, survey};
+use super::write::ids_of;
+use super::{Same, SelectError, anchors};
+use crate::catalog::{DUPLICATES, SPLITS};
 use crate::error::EngineError;
+use crate::hashes::{CacheFolder, Hashed, Hashing, Level, PictureHash, hash_pictures};
+use crate::input::Input;
+use crate::work::{self, EXCLUDED, damaged};
+
+/// What was found of pictures, for what is written at the end.
+#[derive(Default)]
+pub(super) struct Decisions {
+    members: Vec<Member>,
+    components: Vec<u128>,
+    dropped: Vec<Dropped>,
+}
+
+/// Hashes of the pictures of rows, by row.
+#[derive(Default)]
+struct Hashes {
+    source: Vec<Option<PictureHash>>,
+    target: Vec<Option<PictureHash>>,
+}
+
+fn of<T: Copy>(all: &[Option<T>], row: u32) -> Option<T> {
+    all.get(row as usize).copied().flatten()
+}
+
 impl Steps<'_> {
-    pub(super) fn compare_pictures(&mut self) -> Result<(), EngineError> { Ok(()) }
-    pub(super) fn write_decisions(&mut self, _at: &str, _ids: &[Vec<String>]) -> Result<(), EngineError> { Ok(()) }
+    /// Drops what is excluded, decides splits, and drops duplicates.
+    pub(super) fn compare_pictures(&mut self) -> Result<(), EngineError> {
+        let asked = self.asked();
+        let (splits, excludes) = (asked.splits(), !self.job.excluded.is_empty());
+        let same = asked.same.unwrap_or(Same::Level(Level::Bytes));
+        let by_source = match same {
+            Same::Level(level) if splits || excludes => Some(level),
+            _ => None,
+        };
+        let dedup = asked.dedup.as_ref().map(|dedup| (dedup.level, dedup.on));
+        // One pass over the pictures serves all.
+        let level = [by_source, dedup.map(|(level, _)| level)].into_iter().flatten();
+        let level = level.reduce(|a, b| if a.decodes() { a } else { b });
+        let kept: Vec<u32> = self.kept().collect();
+        let mut hashes = Hashes::default();
+        if let Some(level) = level {
+            let source = by_source.is_some() || dedup.is_some_and(|(_, on)| on.uses_source());
+            let target = dedup.is_some_and(|(_, on)| on.uses_target());
+            hashes = self.hash(&kept, level, source, target)?;
+        }
+        if excludes {
+            self.exclude(same, &hashes)?;
+        }
+        if splits {
+            self.decide_splits(same, &hashes)?;
+        }
+        if let Some((level, _)) = dedup {
+            self.drop_duplicates(level, &hashes)?;
+        }
+        Ok(())
+    }
+
+    fn hash(
+        &mut self,
+        kept: &[u32],
+        level: Level,
+        source: bool,
+        target: bool,
+    ) -> Result<Hashes, EngineError> {
+        let mut places: Vec<(u32, bool)> = Vec::new();
+        let mut addresses: Vec<Address> = Vec::new();
+        for row in kept {
+            if let Some(address) = self.rows.source.get(*row as usize).filter(|_| source) {
+                places.push((*row, false));
+                addresses.push(address.clone());
+            }
+            if let Some(Some(address)) = self.rows.target.get(*row as usize).filter(|_| target) {
+                places.push((*row, true));
+                addresses.push(address.clone());
+            }
+        }
+        let Hashed { hashes: found, undecoded, notices, .. } =
+            hash_of(self, self.pool, self.job.inputs, work::READ, &addresses, level)?;
+        self.notices.extend(notices);
+        for (why, count) in undecoded {
+            *self.report.by_bytes_only.entry(why.to_owned()).or_default() += count;
+        }
+        let mut hashes = Hashes {
+            source: vec![None; if source { self.rows.len() } else { 0 }],
+            target: vec![None; if target { self.rows.len() } else { 0 }],
+        };
+        for ((row, is_target), hash) in places.into_iter().zip(found) {
+            let side = if is_target { &mut hashes.target } else { &mut hashes.source };
+            if let Some(of) = side.get_mut(row as usize) {
+                *of = hash;
+            }
+        }
+        Ok(hashes)
+    }
+
+    /// Drops what shares a source picture with what is excluded.
+    fn exclude(&mut self, same: Same, hashes: &Hashes) -> Result<(), EngineError> {
+        let read = read_releases(self.job, self.job.excluded, self.out, EXCLUDED)?;
+        let pool = Pool::new(self.job.excluded, read.as_ref())?;
+        let needs = Needs { source: true, ..Needs::default() };
+        let rows = survey(&pool, None, needs, self.job.observer, self.job.request.jobs)?;
+        for (number, label) in pool.names.iter().enumerate() {
+            let parts = pool.parts.iter().filter(|part| part.input == number);
+            let pairs = parts.map(|part| part.pairs).sum();
+            self.report.excluded.push(ExcludedReport { label: label.clone(), pairs });
+        }
+        let mut nodes: HashSet<u128> = HashSet::new();
+        let mut near: Vec<u64> = Vec::new();
+        match same {
+            Same::Place => nodes.extend(rows.source.iter().map(|of| anchors::place(&pool, of))),
+            Same::Level(level) => {
+                let Hashed { hashes, notices, .. } =
+                    hash_of(self, &pool, self.job.excluded, EXCLUDED, &rows.source, level)?;
+                self.notices.extend(notices);
+                for hash in hashes.into_iter().flatten() {
+                    nodes.extend(nodes_of(hash));
+                    near.extend(hash.near.filter(|_| matches!(level, Level::Near(_))));
+                }
+            }
+        }
+        let distance = distance_of(same);
+        let mut index = NearIndex::new(distance, near.len()).map_err(SelectError::from)?;
+        for hash in near {
+            index.insert(hash);
+        }
+        let kept: Vec<u32> = self.kept().collect();
+        for row in kept {
+            let hash = of(&hashes.source, row);
+            let place = || self.rows.source.get(row as usize).map(|of| anchors::place(self.pool, of));
+            let is_excluded = match hash {
+                Some(hash) => {
+                    nodes_of(hash).any(|node| nodes.contains(&node))
+                        || hash.near.is_some_and(|hash| index.near(hash).next().is_some())
+                }
+                None => same == Same::Place && place().is_some_and(|node| nodes.contains(&node)),
+            };
+            if is_excluded {
+                self.drop_row(row, Reason::Excluded);
+            }
+        }
+        drop(pool);
+        self.out.remove(&work::path(EXCLUDED)?)?;
+        Ok(())
+    }
+
+    fn decide_splits(&mut self, same: Same, hashes: &Hashes) -> Result<(), EngineError> {
+        let kept: Vec<u32> = self.kept().collect();
+        let mut datasets: Names<String> = Names::default();
+        let books = self.rows.books.names.iter();
+        let of_book: Vec<u32> = books.map(|(dataset, _)| datasets.number(dataset.clone())).collect();
+        let is_near = matches!(same, Same::Level(Level::Near(_)));
+        let members: Vec<Member> = kept
+            .iter()
+            .map(|row| self.member(*row, of(&hashes.source, *row), is_near, &of_book))
+            .collect();
+        let asked = self.asked();
+        let mut pins = match &asked.split_file {
+            Some(file) => read_pins(file)?,
+            None => Vec::new(),
+        };
+        if !is_near {
+            pins.iter_mut().for_each(|pin| pin.near = None);
+        }
+        let rules = Rules { shares: asked.shares.as_ref(), pins: &pins, distance: distance_of(same) };
+        let Decided { splits, components, conflicts, count, largest, pinned, disagreements, collisions } =
+            decide(&members, &rules).map_err(SelectError::from)?;
+        let row_of = |member: u32| kept.get(member as usize).copied().unwrap_or_default();
+        for (member, cause) in conflicts {
+            self.refuse(Refused { row: row_of(member), kind: "split_conflict", cause });
+        }
+        let mut by_row = vec![None; self.rows.len()];
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for (row, split) in kept.iter().zip(splits) {
+            if let Some(of) = by_row.get_mut(*row as usize) {
+                *of = split;
+            }
+            if self.is_kept(*row) {
+                *counts.entry(split.map_or("none", Split::word).to_owned()).or_default() += 1;
+            }
+        }
+        self.splits = Some(by_row);
+        let told: Vec<&Told> = disagreements.1.iter().chain(&collisions.1).collect();
+        let wanted: BTreeSet<u32> =
+            told.iter().flat_map(|told| &told.members).map(|member| row_of(*member)).collect();
+        let ids = ids_of(self.pool, &self.rows, &wanted)?;
+        let collision = |told: &Told| Collision {
+            datasets: told
+                .datasets
+                .iter()
+                .filter_map(|number| datasets.names.get(*number as usize).cloned())
+                .collect(),
+            released: told.released.iter().map(|split| split.word().to_owned()).collect(),
+            split: told.split.map(|split| split.word().to_owned()),
+            pairs: told.members.iter().filter_map(|of| ids.get(&row_of(*of)).cloned()).collect(),
+            count: told.count,
+        };
+        self.report.splits = Some(SplitsReport {
+            components: count,
+            largest,
+            pairs: counts,
+            pinned,
+            disagreements: disagreements.0,
+            first_disagreements: disagreements.1.iter().map(collision).collect(),
+            collisions: collisions.0,
+            first_collisions: collisions.1.iter().map(collision).collect(),
+        });
+        // By row, for the table of splits.
+        self.decisions.members = vec![Member::default(); self.rows.len()];
+        self.decisions.components = vec![anchors::NONE; self.rows.len()];
+        for ((row, member), component) in kept.iter().zip(members).zip(components) {
+            if let Some(of) = self.decisions.members.get_mut(*row as usize) {
+                *of = member;
+            }
+            if let Some(of) = self.decisions.components.get_mut(*row as usize) {
+                *of = component;
+            }
+        }
+        Ok(())
+    }
+
+    fn member(
+        &self,
+        row: u32,
+        hash: Option<PictureHash>,
+        is_near: bool,
+        datasets: &[u32],
+    ) -> Member {
+        let rows = &self.rows;
+        let digest = |all: &[u128]| all.get(row as usize).copied().unwrap_or_default();
+        let place = || {
+            rows.source.get(row as usize).map_or(anchors::NONE, |of| anchors::place(self.pool, of))
+        };
+        let (source, pixels) = match hash {
+            Some(hash) => {
+                let pixels = hash.pixels.map_or(anchors::NONE, anchors::pixels);
+                (anchors::bytes(hash.bytes), pixels)
+            }
+            None => (place(), anchors::NONE),
+        };
+        let inverse = match digest(&rows.inverse_of) {
+            anchors::NONE => anchors::NONE,
+            id => anchors::pair(id),
+        };
+        let book = rows.book.get(row as usize).copied().unwrap_or_default();
+        Member {
+            anchors: [source, pixels, digest(&rows.session), digest(&rows.group)],
+            ties: [anchors::pair(digest(&rows.id)), inverse],
+            near: hash.and_then(|hash| hash.near).filter(|_| is_near),
+            split: of(&rows.split, row),
+            dataset: datasets.get(book as usize).copied().unwrap_or_default(),
+        }
+    }
+
+    fn drop_duplicates(&mut self, level: Level, hashes: &Hashes) -> Result<(), EngineError> {
+        let Some(dedup) = &self.asked().dedup else { return Ok(()) };
+        let seen = |hash: PictureHash| match (level, hash) {
+            (Level::Near(_), PictureHash { near: Some(near), .. }) => Seen::Nearly(near),
+            (Level::Pixels | Level::Near(_), PictureHash { pixels: Some(pixels), .. }) => {
+                Seen::Exactly(anchors::pixels(pixels))
+            }
+            (_, PictureHash { bytes, .. }) => Seen::Exactly(anchors::bytes(bytes)),
+        };
+        let compared = |row: u32| {
+            let source = of(&hashes.source, row).map(seen).filter(|_| dedup.on.uses_source());
+            let target = of(&hashes.target, row).map(seen).filter(|_| dedup.on.uses_target());
+            let both = dedup.on.uses_source() && dedup.on.uses_target();
+            let (first, second) = match (source, target) {
+                (Some(source), Some(target)) => (source, Some(target)),
+                (Some(one), None) | (None, Some(one)) if !both => (one, None),
+                // What cannot be read is no duplicate of anything.
+                _ => return None,
+            };
+            let instruction = self.rows.instruction.get(row as usize).copied().unwrap_or_default();
+            let prefer = self.rows.prefer.get(row as usize).copied().unwrap_or(f64::NAN);
+            Some(Compared { row, first, second, instruction, prefer })
+        };
+        let pairs: Vec<Compared> = self.kept().filter_map(compared).collect();
+        let distance = distance_of(Same::Level(level));
+        let dropped = duplicates(&pairs, distance).map_err(SelectError::from)?;
+        self.report.duplicates = Some(dropped.len() as u64);
+        for of in &dropped {
+            self.drop_row(of.row, Reason::Duplicate);
+        }
+        self.decisions.dropped = dropped;
+        Ok(())
+    }
+
+    /// Writes the table of splits and the list of duplicates, for pairs with these ids.
+    pub(super) fn write_decisions(
+        &mut self,
+        at: &str,
+        ids: &[Vec<String>],
+    ) -> Result<(), EngineError> {
+        let decisions = std::mem::take(&mut self.decisions);
+        if let Some(splits) = &self.splits {
+            let mut table = SplitsWriter::create(self.out, &format!("{at}/{SPLITS}"))?;
+            for (taken, pair_id) in self.taken.iter().zip(ids.iter().flatten()) {
+                let row = taken.row as usize;
+                let member = decisions.members.get(row).copied().unwrap_or_default();
+                let book = self.rows.book.get(row).copied().unwrap_or_default();
+                let dataset = self.rows.books.names.get(book as usize);
+                let written = member.anchors.into_iter().filter(|anchor| *anchor != anchors::NONE);
+                table.push(SplitRow {
+                    pair_id: pair_id.clone(),
+                    dataset: dataset.map(|(dataset, _)| dataset.clone()).unwrap_or_default(),
+                    split: of(splits, taken.row),
+                    component: decisions.components.get(row).copied().unwrap_or_default(),
+                    anchors: written.collect(),
+                    near: member.near,
+                })?;
+            }
+            table.close()?;
+        }
+        if self.asked().dedup.is_some() {
+            let wanted = decisions.dropped.iter().flat_map(|of| [of.row, of.kept]).collect();
+            let ids = ids_of(self.pool, &self.rows, &wanted)?;
+            let name = format!("{at}/{DUPLICATES}");
+            let mut list = self.out.stage(&work::path(&name)?)?;
+            for Dropped { row, kept, distance } in decisions.dropped {
+                let id = |row| ids.get(&row).map_or("", String::as_str);
+                let line = Duplicate { pair_id: id(row), kept: id(kept), distance };
+                let mut line = serde_json::to_vec(&line).map_err(|e| damaged(&name, e))?;
+                line.push(b'\n');
+                list.write(&line)?;
+            }
+            list.close()?;
+        }
+        Ok(())
+    }
+}
+
+/// A line of the list of duplicates.
+#[derive(Serialize)]
+struct Duplicate<'a> {
+    pair_id: &'a str,
+    kept: &'a str,
+    /// In how many bits perceptual hashes differ.
+    distance: u32,
+}
+
+fn distance_of(same: Same) -> u32 {
+    match same {
+        Same::Level(Level::Near(distance)) => distance,
+        _ => 0,
+    }
+}
+
+/// What a picture is told to be the same by, besides what is near it.
+fn nodes_of(hash: PictureHash) -> impl Iterator<Item = u128> {
+    std::iter::once(anchors::bytes(hash.bytes)).chain(hash.pixels.map(anchors::pixels))
+}
+
+/// Hashes pictures of a pool. What was found is kept beside the catalogs that are sources, and beside
+/// the one that releases were read into, which is in the working folder.
+fn hash_of(
+    steps: &Steps<'_>,
+    pool: &Pool<'_>,
+    inputs: &[Input],
+    read: &str,
+    addresses: &[Address],
+    level: Level,
+) -> Result<Hashed, EngineError> {
+    let request = steps.job.request;
+    let mut caches = Vec::new();
+    let mut own: BTreeMap<String, String> = BTreeMap::new();
+    for input in inputs {
+        match input {
+            Input::Release(release) => {
+                let label = release.terms.label.clone();
+                own.insert(label.clone(), label);
+            }
+            Input::Catalog(catalog) => caches.push(CacheFolder {
+                folder: catalog.catalog.root().to_path_buf(),
+                labels: catalog.labels().clone().into_iter().map(|(there, here)| (here, there)).collect(),
+            }),
+        }
+    }
+    if !own.is_empty() {
+        let folder = work::path(read)?.under(steps.out.root());
+        caches.push(CacheFolder { folder, labels: own });
+    }
+    let hashing = Hashing {
+        level,
+        limits: request.limits,
+        jobs: request.jobs,
+        observer: steps.job.observer,
+        caches: &caches,
+        durable: request.durable,
+    };
+    let moved = pool.moved(&request.roots);
+    hash_pictures(&pool.pictures(&moved, request.limits)?, addresses, &hashing)
 }

@@ -160,6 +160,14 @@ impl<'a> Pool<'a> {
         Sources::of(Arc::clone(&self.files), &self.sources, moved, limits)
     }
 
+    /// Those of the releases that lie elsewhere which are of this pool.
+    pub(crate) fn moved(&self, roots: &[(String, PathBuf)]) -> Vec<(String, PathBuf)> {
+        let is_here = |(label, _): &&(String, PathBuf)| {
+            self.sources.iter().any(|source| source.terms.label == *label)
+        };
+        roots.iter().filter(is_here).cloned().collect()
+    }
+
     /// Where a pair is, for a message: the file that its source picture is in.
     pub(crate) fn place(&self, pair: &EditPair) -> Place {
         let number = pair.source.address.file();

@@ -15,7 +15,7 @@ const COLUMNS: usize = 4096;
 
 /// What comes next of a table.
 #[derive(Debug, PartialEq)]
-pub(crate) enum CsvEvent {
+pub enum CsvEvent {
     /// A row: its number from 0, where it begins in bytes, and its cells by their columns.
     Row { number: u64, offset: u64, fields: Map<String, Value> },
     /// A row that is none.
@@ -23,7 +23,7 @@ pub(crate) enum CsvEvent {
 }
 
 /// The rows of a table.
-pub(crate) struct CsvRows {
+pub struct CsvRows {
     text: BufReader<Cursor>,
     columns: Option<Vec<String>>,
     number: u64,
@@ -67,7 +67,7 @@ enum Quotes {
 
 impl CsvRows {
     /// The rows of a file, under the limits on rows.
-    pub(crate) fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> Self {
+    pub fn open(file: Arc<dyn ReadAt>, limits: &Limits) -> Self {
         let text = BufReader::new(Cursor::new(file));
         let Limits { row_bytes: limit, rows: most, gap_bytes: gap, .. } = *limits;
         Self { text, columns: None, number: 0, offset: 0, limit, most, gap, ended: false }
@@ -77,7 +77,7 @@ impl CsvRows {
     ///
     /// # Errors
     /// Those of reading.
-    pub(crate) fn next(&mut self) -> io::Result<Option<CsvEvent>> {
+    pub fn next(&mut self) -> io::Result<Option<CsvEvent>> {
         if self.ended {
             return Ok(None);
         }

@@ -7,7 +7,7 @@ pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Most operators, parentheses and words of the language in a condition. Commas and what stands
 /// between them in a list are not counted.
-pub const MAX_OPERATORS: usize = 1_000;
+pub const MAX_OPERATORS: usize = 256;
 
 /// How deep a condition may be nested.
 pub const MAX_DEPTH: usize = 64;

@@ -45,7 +45,7 @@ LISTS = ["labels", "references", "regions", "instructions", "scores", "captions"
 RECORDS = ["mask", "target", "box", "source", "source.address"]
 REFUSED = [
     "edit_typ = 'add'", 'edit_type = "add"', "scores('clip') > 1", "source.widht > 1", "5 >",
-    "edit_type = 'a' AND", "edit_type IN ()", "(turn = 1", "turn = 1)", "turn = 1; SELECT 1",
+    "edit_type = 'a' AND", "edit_type IN (,)", "(turn = 1", "turn = 1)", "turn = 1; SELECT 1",
     "edit_type LIKE 'a!' ESCAPE '!'", "edit_type LIKE 'a' ESCAPE '!!'", "1 < turn < 3",
     "edit_type 'a'", "turn BETWEEN 1", "source > 4 + edit_type", "NOT", "'a", "length(1, 2) = 1",
 ]  # fmt: skip

@@ -12,6 +12,9 @@ pub const MAX_OPERATORS: usize = 256;
 /// How deep a condition may be nested.
 pub const MAX_DEPTH: usize = 64;
 
+/// Longest part of a condition that a message repeats, in characters.
+const SHOWN: usize = 120;
+
 /// Why a text is no condition, or a batch cannot be asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -198,4 +201,17 @@ fn names_near(names: &[String]) -> String {
         [] => String::new(),
         names => format!("; near it: {}", names.join(", ")),
     }
+}
+
+/// A part of a condition for a message: cut where it is long, its control characters escaped.
+pub(crate) fn shown_text(text: &str) -> String {
+    let mut shown = String::new();
+    for (place, char) in text.chars().enumerate() {
+        if place == SHOWN {
+            shown.push_str("...");
+            break;
+        }
+        if char.is_control() { shown.extend(char.escape_unicode()) } else { shown.push(char) }
+    }
+    shown
 }

@@ -246,10 +246,7 @@ fn only_what_is_needed_is_read() {
     let width = leaves(&columns(&["source.width"]), &schema);
     assert_eq!((source.len(), width.len()), (14, 1));
     assert!(source.contains(&width[0]));
-    assert_eq!(
-        leaves(&columns(&["references.width"]), &schema)[0],
-        width[0] + source.len() as usize
-    );
+    assert_eq!(leaves(&columns(&["references.width"]), &schema)[0], width[0] + source.len());
     assert_eq!(leaves(&columns(&["scores"]), &schema).len(), 2);
 }
 

@@ -160,6 +160,25 @@ fn only_one_expression_is_taken() {
 }
 
 #[test]
+fn what_the_documents_show_is_taken() {
+    let document = include_str!("../../../../docs/conditions.md");
+    let rows = document.lines().skip_while(|line| !line.starts_with("| construct"));
+    let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+    let mut shown = 0;
+    for row in rows {
+        let examples = row.rsplit('|').nth(1).unwrap();
+        for example in examples.split('`').skip(1).step_by(2) {
+            let taken = Condition::parse(example).is_ok()
+                || Number::parse(example).is_ok()
+                || Word::parse(example).is_ok();
+            assert!(taken, "{example}");
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, 26);
+}
+
+#[test]
 fn numbers_and_words_are_of_their_kind() {
     let number = Number::parse("edit_type").unwrap_err().to_string();
     assert_eq!(

@@ -7,10 +7,13 @@ pub const MAX_BYTES: usize = 64 * 1024;
 
 /// Most operators, parentheses and words of the language in a condition. Commas and what stands
 /// between them in a list are not counted.
-pub const MAX_OPERATORS: usize = 1_000;
+pub const MAX_OPERATORS: usize = 256;
 
 /// How deep a condition may be nested.
 pub const MAX_DEPTH: usize = 64;
+
+/// Longest part of a condition that a message repeats, in characters.
+const SHOWN: usize = 120;
 
 /// Why a text is no condition, or a batch cannot be asked.
 #[derive(Debug, thiserror::Error)]
@@ -198,4 +201,17 @@ fn names_near(names: &[String]) -> String {
         [] => String::new(),
         names => format!("; near it: {}", names.join(", ")),
     }
+}
+
+/// A part of a condition for a message: cut where it is long, its control characters escaped.
+pub(crate) fn shown_text(text: &str) -> String {
+    let mut shown = String::new();
+    for (place, char) in text.chars().enumerate() {
+        if place == SHOWN {
+            shown.push_str("...");
+            break;
+        }
+        if char.is_control() { shown.extend(char.escape_unicode()) } else { shown.push(char) }
+    }
+    shown
 }

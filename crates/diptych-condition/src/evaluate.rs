@@ -250,9 +250,8 @@ impl Real {
                 let named = Named::find(batch, "scores", name)?;
                 let wrong = || wrong_type("scores", &named.values);
                 let values = named.values.as_primitive_opt::<Float64Type>().ok_or_else(wrong)?;
-                let value = |place: usize| {
-                    values.is_valid(place).then(|| comparable(values.value(place)))
-                };
+                let value =
+                    |place: usize| values.is_valid(place).then(|| comparable(values.value(place)));
                 let places = named.places.into_iter();
                 Values::column(places.map(|place| place.and_then(value)).collect())
             }
@@ -326,7 +325,9 @@ impl Operands {
         }
         match self {
             Self::Text(list) => list.iter().map(|text| text.evaluate(batch).map(boxed)).collect(),
-            Self::Whole(list) => list.iter().map(|whole| whole.evaluate(batch).map(boxed)).collect(),
+            Self::Whole(list) => {
+                list.iter().map(|whole| whole.evaluate(batch).map(boxed)).collect()
+            }
             Self::Real(list) => list.iter().map(|real| real.evaluate(batch).map(boxed)).collect(),
             Self::Truth(list) => {
                 list.iter().map(|truth| truth.evaluate(batch).map(boxed)).collect()
@@ -461,7 +462,9 @@ fn is_in(
             .iter()
             .map(|real| real.and_then(|real| null_or(members.reals.contains(&real.to_bits()))))
             .collect(),
-        Operands::Truth(_) => array.as_boolean().iter().map(|value| value.and(Some(false))).collect(),
+        Operands::Truth(_) => {
+            array.as_boolean().iter().map(|value| value.and(Some(false))).collect()
+        }
     };
     let mut result = Values { array, single }.into_rows(rows);
     for other in others {

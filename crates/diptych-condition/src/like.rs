@@ -123,5 +123,9 @@ pub(crate) fn fold(text: &str, into: &mut String) {
 
 /// One character for one: what Unicode calls simple.
 fn lower(char: char) -> char {
-    if char.is_ascii() { char.to_ascii_lowercase() } else { char.to_lowercase().next().unwrap_or(char) }
+    if char.is_ascii() {
+        char.to_ascii_lowercase()
+    } else {
+        char.to_lowercase().next().unwrap_or(char)
+    }
 }

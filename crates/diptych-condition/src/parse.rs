@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-use crate::error::{ConditionError, Fault, MAX_BYTES, MAX_DEPTH, MAX_OPERATORS};
+use crate::error::{ConditionError, Fault, MAX_BYTES, MAX_DEPTH, MAX_OPERATORS, shown_text};
 
 /// SQL without what single databases have added to it.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub(crate) fn parse(text: &str) -> Result<Expr, ConditionError> {
     let expression = parser.parse_expr().map_err(|error| refused(text, &parser, error))?;
     let next = parser.peek_token();
     if next.token != Token::EOF {
-        let found = next.token.to_string();
+        let found = shown_text(&next.token.to_string());
         return Err(at(text, next.span.start, Fault::Trailing { found }));
     }
     Ok(expression)
@@ -76,7 +76,9 @@ fn bound(text: &str, tokens: &[TokenWithSpan]) -> Result<(), ConditionError> {
         let is_operand = match &token.token {
             Token::Word(word) => word.keyword == Keyword::NoKeyword,
             Token::Minus => matches!(before, Token::Comma),
-            token => matches!(token, Token::Number(..) | Token::SingleQuotedString(_) | Token::Comma),
+            token => {
+                matches!(token, Token::Number(..) | Token::SingleQuotedString(_) | Token::Comma)
+            }
         };
         if !is_operand {
             count += 1;
@@ -113,7 +115,7 @@ fn syntax(message: &str) -> Fault {
     let mut chars = message.trim().chars();
     let first = chars.next().map(|char| char.to_ascii_lowercase());
     let message = first.into_iter().chain(chars).collect::<String>();
-    Fault::Syntax { message: message.replace("found: EOF", "found: the end") }
+    Fault::Syntax { message: shown_text(&message.replace("found: EOF", "found: the end")) }
 }
 
 /// An error at a place of the text; behind its end where the place is not known.

@@ -8,16 +8,13 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Location;
 
-use crate::error::{ConditionError, Fault, Kind, MAX_DEPTH};
+use crate::error::{ConditionError, Fault, Kind, MAX_DEPTH, shown_text};
 use crate::like::Pattern;
 use crate::names::{self, Column};
 use crate::parse;
 use crate::tree::{Any, Arithmetic, Comparison, Members, Operands, Real, Text, Truth, Whole};
 
 type Result<T> = std::result::Result<T, ConditionError>;
-
-/// Longest part of a condition that a message repeats, in characters.
-const SHOWN: usize = 60;
 
 /// Resolves one text.
 pub(crate) struct Resolver<'a> {
@@ -155,7 +152,7 @@ impl<'a> Resolver<'a> {
                 Ok(whole) => Any::Whole(Whole::Literal(whole)),
                 Err(_) => match digits.parse::<f64>() {
                     Ok(real) if real.is_finite() => Any::Real(Real::Literal(real)),
-                    _ => return Err(self.fault(syntax, Fault::Number { text: digits.clone() })),
+                    _ => return Err(self.fault(syntax, Fault::Number { text: shown_text(digits) })),
                 },
             },
             _ => return Err(self.unsupported(syntax)),
@@ -168,10 +165,13 @@ impl<'a> Resolver<'a> {
         let Some(Column { path, least, kind }) = found.cloned() else {
             let mut near = names::near_columns(&path, &self.columns);
             // Someone has left out what a function is asked for.
-            let called = names::FUNCTIONS.iter().filter(|(name, _)| name.eq_ignore_ascii_case(&path));
+            let called =
+                names::FUNCTIONS.iter().filter(|(name, _)| name.eq_ignore_ascii_case(&path));
             near.splice(0..0, called.map(|(_, called)| format!("`{called}`")));
             let quoted = names.iter().any(|name| name.quote_style.is_some());
-            return Err(self.fault(syntax, Fault::UnknownColumn { name: path, near, quoted }));
+            return Err(
+                self.fault(syntax, Fault::UnknownColumn { name: shown_text(&path), near, quoted })
+            );
         };
         let any = match kind {
             Kind::Text => Any::Text(Text::Column(path.clone())),
@@ -192,6 +192,7 @@ impl<'a> Resolver<'a> {
         let known = names::FUNCTIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
         let Some((known, called)) = known else {
             let near = names::near_functions(&name);
+            let name = shown_text(&name);
             return Err(self.fault(syntax, Fault::UnknownFunction { name, near }));
         };
         let plain = function.over.is_none()
@@ -225,7 +226,8 @@ impl<'a> Resolver<'a> {
             return Ok(Any::Whole(whole));
         }
         let name = match arguments {
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match &value.value {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match &value.value
+            {
                 Value::SingleQuotedString(name) => Some(name.clone()),
                 _ => None,
             },
@@ -293,9 +295,8 @@ impl<'a> Resolver<'a> {
             rest = left;
         }
         sides.push((rest, "left"));
-        let resolve = |(side, place): (&Expr, &str)| {
-            self.truth(side, || format!("{place} of {operator}"))
-        };
+        let resolve =
+            |(side, place): (&Expr, &str)| self.truth(side, || format!("{place} of {operator}"));
         sides.into_iter().rev().map(resolve).collect()
     }
 
@@ -518,13 +519,8 @@ fn literal_text(syntax: &Expr) -> Option<&str> {
     }
 }
 
-/// A part as it stands, cut where it is long.
 fn shown(syntax: &Expr) -> String {
-    let text = syntax.to_string();
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
+    shown_text(&syntax.to_string())
 }
 
 fn kind(any: &Any) -> Kind {

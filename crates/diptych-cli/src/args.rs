@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use diptych::condition::{Condition, Number, Word};
 use diptych::format::options::{Assignment, parse_size};
 use diptych::pixels::DifferenceOptions;
-use diptych::condition::{Condition, Number, Word};
 use diptych::select::{DedupOn, Level, Same, Sample, Shares};
 use diptych::storage::Limits;
 

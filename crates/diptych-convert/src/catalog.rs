@@ -410,9 +410,9 @@ pub(crate) fn rejections_in(
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(damaged(&name, error)),
     };
-    let lines = file.into_iter().flat_map(|file| {
-        serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter()
-    });
+    let lines = file
+        .into_iter()
+        .flat_map(|file| serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter());
     Ok(lines.map(move |line| line.map_err(|error| damaged(&name, error))))
 }
 
@@ -443,7 +443,7 @@ fn pair_bytes(pair: &EditPair) -> usize {
     text(&pair.native) + text(&pair.instruction) + inline + size_of::<EditPair>()
 }
 
-/// Appends a small text file to a staged one; nothing where there is none.
+/// Appends a file to a staged one; nothing where there is none.
 pub(crate) fn copy_lines(path: &Path, to: &mut dyn StagedFile) -> Result<(), EngineError> {
     let name = path.display().to_string();
     let file = match File::open(path) {

@@ -27,9 +27,7 @@ use crate::request::{MaskGrid, OriginWord, Request, Terms, changed_parameters};
 use crate::run::{UnitJob, run_units};
 use crate::select::{self, Choosing, SelectionReport, SelectionTerms};
 use crate::source::{Sources, format_named, values, what_changed};
-use crate::work::{
-    self, CATALOG, EXCLUDED, PLAN, READ, REPLACES, TERMS, WORK, get_json, put_json,
-};
+use crate::work::{self, CATALOG, EXCLUDED, PLAN, READ, REPLACES, TERMS, WORK, get_json, put_json};
 
 /// The engine over a list of formats.
 #[derive(Clone, Copy)]

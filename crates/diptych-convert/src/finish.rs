@@ -25,6 +25,7 @@ use crate::plan::Plan;
 use crate::replace::{count_files, remove_replaced};
 use crate::report::{Books, REPORT_VERSION, Report, ReportOptions, SplitReport};
 use crate::run::{Receipt, is_whole, receipt, rejections_of};
+use crate::select::write_splits_as_released;
 use crate::work::{
     self, CATALOG, FINAL, PLAN_REJECTIONS, PUBLISHING, REJECTIONS, REPLACES, REPORT, WORK, damaged,
     put_json, to_json,
@@ -65,6 +66,9 @@ pub(crate) fn finish(
         report.take(writer.finish(&units, &provenance, &mut final_output)?);
     }
     write_rejections(out, catalog, &receipts)?;
+    if report.total.written > 0 {
+        write_decisions(out, catalog, plan)?;
+    }
     // Some of it may have been moved already, unless what lies there is still to be replaced.
     let is_replaced = out.exists(&work::path(REPLACES)?)?;
     for name in names_to_publish(out, FINAL)? {
@@ -200,6 +204,24 @@ impl FinishOutput for FinalOutput<'_> {
     fn put(&mut self, path: &RelPath, bytes: &[u8]) -> Result<(), OutputError> {
         self.out.put(&work::below(FINAL, path.as_str())?, bytes)
     }
+}
+
+/// The table of splits, and the list of duplicates where they were looked for.
+fn write_decisions(out: &LocalOutput, catalog: &Catalog, plan: &Plan) -> Result<(), EngineError> {
+    let mut decided = false;
+    for name in [SPLITS, DUPLICATES] {
+        let from = work::path(&format!("{CATALOG}/{name}"))?;
+        if out.exists(&from)? {
+            let mut to = out.stage(&work::path(&format!("{FINAL}/{name}"))?)?;
+            copy_lines(&from.under(out.root()), to.as_mut())?;
+            to.close()?;
+            decided |= name == SPLITS;
+        }
+    }
+    if !decided {
+        write_splits_as_released(out, &format!("{FINAL}/{SPLITS}"), catalog, plan)?;
+    }
+    Ok(())
 }
 
 /// Every rejection in one list: those of reading in the order of the release, those of planning,

@@ -20,7 +20,9 @@ pub use survey::{Gathered, Pictures, Problem, Scores, Sizes, Survey};
 
 use crate::catalog::HEAD;
 use crate::error::EngineError;
-use crate::index::{IndexJob, read_edits, release_notices, take_edits, take_chosen, take_rejections};
+use crate::index::{
+    IndexJob, read_edits, release_notices, take_chosen, take_edits, take_rejections,
+};
 use crate::input::OpenCatalog;
 use crate::observe::Event;
 use crate::plan::id_digest;
@@ -315,7 +317,8 @@ pub(crate) fn inspect_catalog(
             .filter(|(_, partition)| of.label(&partition.source) == *label)
             .map(|(number, partition)| (number, partition.name.as_str()))
             .collect();
-        partitions.extend((0..chosen_files).map(|file| (count + file, "the pairs that were chosen")));
+        partitions
+            .extend((0..chosen_files).map(|file| (count + file, "the pairs that were chosen")));
         let read = |number: usize, found: &mut Found| {
             let mut gate = Gate::new(conditions);
             let mut take = |edit| found.add(edit, &mut gate);

@@ -12,8 +12,8 @@ use crate::replace::{SEALS, check_entries, replaced, whole_output};
 use crate::report::Report;
 use crate::request::Terms;
 use crate::work::{
-    self, CATALOG, EXCLUDED, FINAL, LOCK, PUBLISHING, READ, REPLACES, REPORT, STAGING, TERMS, UNITS,
-    WORK, WORKERS, damaged, get_json,
+    self, CATALOG, EXCLUDED, FINAL, LOCK, PUBLISHING, READ, REPLACES, REPORT, STAGING, TERMS,
+    UNITS, WORK, WORKERS, damaged, get_json,
 };
 
 /// An output that this process plans or finishes.

@@ -174,17 +174,20 @@ impl Recipe {
             request.out = out.unwrap_or_default();
         }
         if let Some(size) = shard_size {
-            request.shard_size = parse_size(&size).ok().filter(|size| *size > 0).ok_or_else(|| {
-                asked(format!("shard-size of a recipe: `{size}` is no size"))
-            })?;
+            request.shard_size = parse_size(&size)
+                .ok()
+                .filter(|size| *size > 0)
+                .ok_or_else(|| asked(format!("shard-size of a recipe: `{size}` is no size")))?;
         }
         let weighted = request.sources.iter().any(|source| source.weight.is_some());
         request.limit = request.limit.or(self.select.limit);
         let selection = &mut request.selection;
-        let SelectEntry { condition, pairs, in_order, whole, exclude, sample, shuffle, seed, .. } =
-            self.select;
+        let SelectEntry {
+            condition, pairs, in_order, whole, exclude, sample, shuffle, seed, ..
+        } = self.select;
         if selection.condition.is_none() {
-            selection.condition = condition.map(|text| parsed("where", &text, Condition::parse)).transpose()?;
+            selection.condition =
+                condition.map(|text| parsed("where", &text, Condition::parse)).transpose()?;
         }
         selection.pairs = selection.pairs.take().or(pairs);
         selection.in_order |= in_order;
@@ -205,11 +208,14 @@ impl Recipe {
         }
         if selection.shares.is_none() && (train.or(val).or(test)).is_some() {
             let named = [("train", train), ("val", val), ("test", test)];
-            let shares = named.iter().filter_map(|(name, share)| Some(format!("{name}={}", (*share)?)));
+            let shares =
+                named.iter().filter_map(|(name, share)| Some(format!("{name}={}", (*share)?)));
             let shares: Vec<_> = shares.collect();
             selection.shares = Some(value::<Shares>("split", &shares.join(","))?);
         }
-        if let (None, Some(DuplicatesEntry { by, on, prefer })) = (&selection.dedup, self.duplicates) {
+        if let (None, Some(DuplicatesEntry { by, on, prefer })) =
+            (&selection.dedup, self.duplicates)
+        {
             selection.dedup = Some(Dedup {
                 level: value("by of duplicates", &by)?,
                 on: on.map(|on| value("on of duplicates", &on)).transpose()?.unwrap_or_default(),

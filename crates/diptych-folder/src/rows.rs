@@ -9,8 +9,8 @@ use diptych_format::table::{Table, TableEvent};
 use diptych_storage::rows::{Ending, RowEvent, Rows};
 use diptych_storage::{Limits, ReadAt};
 
-use diptych_format::csv::{CsvEvent, CsvRows};
 use crate::tables::Form;
+use diptych_format::csv::{CsvEvent, CsvRows};
 
 /// What comes next of a table.
 pub(crate) enum Event {

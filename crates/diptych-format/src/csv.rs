@@ -17,9 +17,25 @@ const COLUMNS: usize = 4096;
 #[derive(Debug, PartialEq)]
 pub enum CsvEvent {
     /// A row: its number from 0, where it begins in bytes, and its cells by their columns.
-    Row { number: u64, offset: u64, fields: Map<String, Value> },
+    Row {
+        /// From 0; the row of names is none.
+        number: u64,
+        /// In bytes.
+        offset: u64,
+        /// Cells by their columns; an empty one is null.
+        fields: Map<String, Value>,
+    },
     /// A row that is none.
-    Bad { number: u64, offset: u64, kind: &'static str, cause: String },
+    Bad {
+        /// From 0; the row of names is none.
+        number: u64,
+        /// In bytes.
+        offset: u64,
+        /// What kind of rejection it is.
+        kind: &'static str,
+        /// Why it is none.
+        cause: String,
+    },
 }
 
 /// The rows of a table.

@@ -46,12 +46,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use diptych_condition as condition;
 pub use diptych_convert::{
     DryRun, Engine, EngineError, Event, GENERATOR, MaskGrid, Observer, Outcome, Request, Silent,
     SourceRequest, catalog, detect, error, hashes, inspect, masks, observe, pictures, plan, recipe,
     report, request, select,
 };
-pub use diptych_condition as condition;
 pub use diptych_convert::{Indexed, RunRequest};
 pub use diptych_format as format;
 pub use diptych_pixels as pixels;

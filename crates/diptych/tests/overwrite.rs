@@ -172,7 +172,10 @@ fn a_source_inside_the_output_is_not_overwritten() {
     convert(&scene.request()).unwrap();
     let inside = scene.out().join("data");
     let request = Request {
-        sources: vec![diptych::SourceRequest { from: Some("webdataset".to_owned()), ..SourceRequest::new(inside) }],
+        sources: vec![diptych::SourceRequest {
+            from: Some("webdataset".to_owned()),
+            ..SourceRequest::new(inside)
+        }],
         ..other(&scene)
     };
     let before = tree(&scene.out());

@@ -213,8 +213,10 @@ impl Scene {
     }
 
     fn convert(&self, toy: &'static Toy, options: &[(&str, &str)]) -> Report {
-        let source =
-            SourceRequest { from: Some("toy".to_owned()), ..SourceRequest::new(self.dir.path().join("toy")) };
+        let source = SourceRequest {
+            from: Some("toy".to_owned()),
+            ..SourceRequest::new(self.dir.path().join("toy"))
+        };
         let option = |(key, value): &(&str, &str)| Assignment {
             format: "pape".to_owned(),
             key: (*key).to_owned(),

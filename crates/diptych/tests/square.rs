@@ -160,8 +160,7 @@ fn every_card_says_where_pairs_come_from_and_how_to_cite_them_however_often_they
     let convert_to = |to: &Destination, from: &[PathBuf], name: &str| {
         let out = dir.path().join(name);
         let mut request = request(&from[0], &[], to, &out);
-        request.sources =
-            from.iter().map(|path| SourceRequest::new(path.clone())).collect();
+        request.sources = from.iter().map(|path| SourceRequest::new(path.clone())).collect();
         convert(&request).unwrap();
         out
     };

@@ -122,7 +122,8 @@ fn choosing(
         shuffle,
         seed,
     };
-    let request = reading(sources, jobs, to.as_deref().unwrap_or_default(), out.unwrap_or_default())?;
+    let request =
+        reading(sources, jobs, to.as_deref().unwrap_or_default(), out.unwrap_or_default())?;
     let condition = request.selection.condition.clone();
     let request = Request { limit, selection: Selection { condition, ..selection }, ..request };
     with_recipe(request, recipe.as_deref())

@@ -13,7 +13,7 @@
 use diptych_schema::Address;
 use sha2::{Digest, Sha256};
 
-use super::pool::Pool;
+use crate::catalog::CatalogFile;
 use crate::plan::id_digest;
 
 /// What stands for no anchor.
@@ -45,8 +45,8 @@ pub(crate) fn pair(id: u128) -> u128 {
     id_digest(&format!("pair:{id:032x}"))
 }
 
-pub(crate) fn place(pool: &Pool<'_>, address: &Address) -> u128 {
-    let file = address.file().and_then(|number| pool.files.get(number as usize));
+pub(crate) fn place(files: &[CatalogFile], address: &Address) -> u128 {
+    let file = address.file().and_then(|number| files.get(number as usize));
     let path = file.and_then(|file| file.pieces.first()).map_or("", |piece| piece.path.as_str());
     let label = file.map_or("", |file| file.source.as_str());
     id_digest(&match address {

@@ -24,8 +24,9 @@ pub(crate) fn check_asked(
     inputs: &[Input],
     excluded: &[Input],
 ) -> Result<SelectionTerms, EngineError> {
-    let Selection { pairs, in_order, exclude, shares, split_file, same, sample, mix, shuffle, .. } =
-        &request.selection;
+    let Selection {
+        pairs, in_order, exclude, shares, split_file, same, sample, mix, shuffle, ..
+    } = &request.selection;
     let asked = |what: &str| Err(EngineError::Asked { what: what.to_owned() });
     if *in_order && (pairs.is_none() || *shuffle) {
         return asked("--in-order needs --pairs, and cannot be with --shuffle");
@@ -35,7 +36,9 @@ pub(crate) fn check_asked(
     }
     let compares = !exclude.is_empty() || shares.is_some() || split_file.is_some();
     if same.is_some() && !compares {
-        return asked("--same says what splits and --exclude go by: give --split, --split-file or --exclude");
+        return asked(
+            "--same says what splits and --exclude go by: give --split, --split-file or --exclude",
+        );
     }
     let weights: Vec<f64> = request.sources.iter().filter_map(|source| source.weight).collect();
     let by_weight = mix.as_ref().is_some_and(|mix| mix.by == MixBy::Source);
@@ -76,7 +79,8 @@ pub(crate) fn check_asked(
 fn digest(path: &Path) -> Result<String, EngineError> {
     let name = path.display().to_string();
     let mut digest = Sha256::new();
-    let read = File::open(path).and_then(|mut file| io::copy(&mut file, &mut HashWrite(&mut digest)));
+    let read =
+        File::open(path).and_then(|mut file| io::copy(&mut file, &mut HashWrite(&mut digest)));
     read.map_err(|error| damaged(&name, error))?;
     Ok(hex(&digest.finalize()))
 }

@@ -283,7 +283,8 @@ impl<'a> Steps<'a> {
 
     /// What a row is drawn with: its session, else its group, else nothing but itself.
     fn atom(&self, row: u32) -> u128 {
-        let of = |digests: &[u128]| digests.get(row as usize).copied().filter(|digest| *digest != 0);
+        let of =
+            |digests: &[u128]| digests.get(row as usize).copied().filter(|digest| *digest != 0);
         let (session, group) = (of(&self.rows.session), of(&self.rows.group));
         session.or(group).or(of(&self.rows.id)).unwrap_or_default()
     }
@@ -339,8 +340,11 @@ impl<'a> Steps<'a> {
         let (lots, repeat, shares, total): (Vec<Vec<Lot>>, bool, Vec<(String, f64)>, Option<u64>);
         if let Some(mix) = mix {
             shares = self.shares(mix);
-            let numbers: BTreeMap<&str, usize> =
-                shares.iter().enumerate().map(|(number, (kind, _))| (kind.as_str(), number)).collect();
+            let numbers: BTreeMap<&str, usize> = shares
+                .iter()
+                .enumerate()
+                .map(|(number, (kind, _))| (kind.as_str(), number))
+                .collect();
             let mut of_kinds = vec![Vec::new(); shares.len()];
             let mut unknown: BTreeSet<String> = BTreeSet::new();
             for lot in self.lots(*whole) {
@@ -390,7 +394,8 @@ impl<'a> Steps<'a> {
                 *is_taken = true;
             }
         }
-        let left: Vec<u32> = self.kept().filter(|row| !is_taken.get(*row as usize).is_some_and(|of| *of)).collect();
+        let left: Vec<u32> =
+            self.kept().filter(|row| !is_taken.get(*row as usize).is_some_and(|of| *of)).collect();
         left.into_iter().for_each(|row| self.drop_row(row, Reason::NotDrawn));
         self.taken = taken;
         Ok(())
@@ -457,7 +462,8 @@ impl<'a> Steps<'a> {
         let ids = chosen.write(out, at)?;
         self.write_decisions(at, &ids)?;
         let mut books = self.books();
-        let mut lines = RejectionLines::new(out, work::path(&format!("{at}/{SELECTED_REJECTIONS}"))?);
+        let mut lines =
+            RejectionLines::new(out, work::path(&format!("{at}/{SELECTED_REJECTIONS}"))?);
         // Those of an earlier choice first.
         for earlier in Pool::chosen_before(job.inputs) {
             copy_rejections(job, earlier, &mut lines)?;

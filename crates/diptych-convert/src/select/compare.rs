@@ -126,7 +126,9 @@ impl Steps<'_> {
         let mut nodes: HashSet<u128> = HashSet::new();
         let mut near: Vec<u64> = Vec::new();
         match same {
-            Same::Place => nodes.extend(rows.source.iter().map(|of| anchors::place(&pool, of))),
+            Same::Place => {
+                nodes.extend(rows.source.iter().map(|of| anchors::place(&pool.files, of)))
+            }
             Same::Level(level) => {
                 let Hashed { hashes, notices, .. } =
                     hash_of(self, &pool, self.job.excluded, EXCLUDED, &rows.source, level)?;
@@ -145,7 +147,9 @@ impl Steps<'_> {
         let kept: Vec<u32> = self.kept().collect();
         for row in kept {
             let hash = of(&hashes.source, row);
-            let place = || self.rows.source.get(row as usize).map(|of| anchors::place(self.pool, of));
+            let place = || {
+                self.rows.source.get(row as usize).map(|of| anchors::place(&self.pool.files, of))
+            };
             let is_excluded = match hash {
                 Some(hash) => {
                     nodes_of(hash).any(|node| nodes.contains(&node))
@@ -166,7 +170,8 @@ impl Steps<'_> {
         let kept: Vec<u32> = self.kept().collect();
         let mut datasets: Names<String> = Names::default();
         let books = self.rows.books.names.iter();
-        let of_book: Vec<u32> = books.map(|(dataset, _)| datasets.number(dataset.clone())).collect();
+        let of_book: Vec<u32> =
+            books.map(|(dataset, _)| datasets.number(dataset.clone())).collect();
         let is_near = matches!(same, Same::Level(Level::Near(_)));
         let members: Vec<Member> = kept
             .iter()
@@ -180,9 +185,18 @@ impl Steps<'_> {
         if !is_near {
             pins.iter_mut().for_each(|pin| pin.near = None);
         }
-        let rules = Rules { shares: asked.shares.as_ref(), pins: &pins, distance: distance_of(same) };
-        let Decided { splits, components, conflicts, count, largest, pinned, disagreements, collisions } =
-            decide(&members, &rules).map_err(SelectError::from)?;
+        let rules =
+            Rules { shares: asked.shares.as_ref(), pins: &pins, distance: distance_of(same) };
+        let Decided {
+            splits,
+            components,
+            conflicts,
+            count,
+            largest,
+            pinned,
+            disagreements,
+            collisions,
+        } = decide(&members, &rules).map_err(SelectError::from)?;
         let row_of = |member: u32| kept.get(member as usize).copied().unwrap_or_default();
         for (member, cause) in conflicts {
             self.refuse(Refused { row: row_of(member), kind: "split_conflict", cause });
@@ -247,7 +261,9 @@ impl Steps<'_> {
         let rows = &self.rows;
         let digest = |all: &[u128]| all.get(row as usize).copied().unwrap_or_default();
         let place = || {
-            rows.source.get(row as usize).map_or(anchors::NONE, |of| anchors::place(self.pool, of))
+            rows.source
+                .get(row as usize)
+                .map_or(anchors::NONE, |of| anchors::place(&self.pool.files, of))
         };
         let (source, pixels) = match hash {
             Some(hash) => {
@@ -390,7 +406,12 @@ fn hash_of(
             }
             Input::Catalog(catalog) => caches.push(CacheFolder {
                 folder: catalog.catalog.root().to_path_buf(),
-                labels: catalog.labels().clone().into_iter().map(|(there, here)| (here, there)).collect(),
+                labels: catalog
+                    .labels()
+                    .clone()
+                    .into_iter()
+                    .map(|(there, here)| (here, there))
+                    .collect(),
             }),
         }
     }

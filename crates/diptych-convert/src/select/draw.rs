@@ -55,9 +55,7 @@ fn chance(seed: u64, what: &str, key: u128, copy: u32) -> u64 {
 pub(crate) fn sample_size(sample: Sample, all: u64) -> u64 {
     match sample {
         Sample::Count(count) => count.min(all),
-        Sample::Percent(percent) => {
-            whole(all as f64 * percent / 100.0 + 0.5).min(all)
-        }
+        Sample::Percent(percent) => whole(all as f64 * percent / 100.0 + 0.5).min(all),
     }
 }
 
@@ -132,9 +130,8 @@ pub(crate) fn shuffle(lots: Vec<(u32, Lot)>, seed: u64) -> Vec<Taken> {
         .map(|(copy, lot)| (chance(seed, "order", lot.key, copy), copy, lot))
         .collect();
     order.sort_by_key(|(chance, copy, lot)| (*chance, lot.key, *copy));
-    let taken = |(_, copy, lot): (u64, u32, Lot)| {
-        lot.rows.into_iter().map(move |row| Taken { copy, row })
-    };
+    let taken =
+        |(_, copy, lot): (u64, u32, Lot)| lot.rows.into_iter().map(move |row| Taken { copy, row });
     order.into_iter().flat_map(taken).collect()
 }
 

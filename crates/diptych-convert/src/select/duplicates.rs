@@ -47,9 +47,9 @@ impl FromStr for DedupOn {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().find(|(_, of)| *of == word);
-        found.map(|(on, _)| *on).ok_or_else(|| {
-            format!("pairs are compared on source, target or pair, not on `{word}`")
-        })
+        found
+            .map(|(on, _)| *on)
+            .ok_or_else(|| format!("pairs are compared on source, target or pair, not on `{word}`"))
     }
 }
 
@@ -102,10 +102,7 @@ pub(crate) struct Dropped {
 ///
 /// # Errors
 /// Where the distance is none that hashes are searched by.
-pub(crate) fn duplicates(
-    pairs: &[Compared],
-    distance: u32,
-) -> Result<Vec<Dropped>, DistanceError> {
+pub(crate) fn duplicates(pairs: &[Compared], distance: u32) -> Result<Vec<Dropped>, DistanceError> {
     let mut order: Vec<&Compared> = pairs.iter().collect();
     let rank = |of: &Compared| if of.prefer.is_nan() { f64::NEG_INFINITY } else { of.prefer };
     order.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(a.row.cmp(&b.row)));
@@ -229,9 +226,8 @@ mod tests {
         let mut kept: Vec<Compared> = Vec::new();
         let mut dropped = Vec::new();
         for pair in order {
-            let near = kept.iter().filter_map(|other| {
-                Some((apart(&pair, other, distance)?, other.row))
-            });
+            let near =
+                kept.iter().filter_map(|other| Some((apart(&pair, other, distance)?, other.row)));
             match near.min() {
                 Some((distance, of)) => dropped.push((pair.row, of, distance)),
                 None => kept.push(pair),

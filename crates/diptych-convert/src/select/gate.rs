@@ -36,10 +36,7 @@ impl<'a> Gate<'a> {
     }
 
     /// Lets all through that are left.
-    pub(crate) fn end(
-        &mut self,
-        take: &mut dyn FnMut(EditPair, bool),
-    ) -> Result<(), EngineError> {
+    pub(crate) fn end(&mut self, take: &mut dyn FnMut(EditPair, bool)) -> Result<(), EngineError> {
         let held = std::mem::take(&mut self.held);
         if held.is_empty() {
             return Ok(());

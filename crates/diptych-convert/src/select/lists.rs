@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, StringArray};
-use diptych_storage::Limits;
 use diptych_format::csv::{CsvEvent, CsvRows};
+use diptych_storage::Limits;
 use diptych_storage::parquet::check_columns;
 use diptych_storage::read::LocalFile;
 use parquet::arrow::ProjectionMask;
@@ -187,7 +187,10 @@ impl Table {
             let mut wanted: Vec<String> =
                 columns.iter().filter(has).map(|column| (*column).to_owned()).collect();
             let mut only = None;
-            if or_only && wanted.is_empty() && let [field] = fields.as_ref() {
+            if or_only
+                && wanted.is_empty()
+                && let [field] = fields.as_ref()
+            {
                 only = Some(field.name().clone());
                 wanted.push(field.name().clone());
             }
@@ -229,8 +232,8 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{ArrayRef, DictionaryArray, LargeStringArray, StringViewArray};
     use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, DictionaryArray, LargeStringArray, StringViewArray};
     use parquet::arrow::ArrowWriter;
 
     fn read(content: &[u8]) -> Result<PairIds, EngineError> {

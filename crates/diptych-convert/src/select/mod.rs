@@ -15,9 +15,9 @@
 //! 9. the order (`--shuffle`, `--in-order`);
 //! 10. the first so many (`--limit`).
 
+mod anchors;
 mod asked;
 mod choose;
-mod anchors;
 mod compare;
 mod draw;
 mod duplicates;
@@ -25,8 +25,9 @@ mod error;
 mod gate;
 mod lists;
 mod pool;
-mod report;
+mod released;
 mod repeats;
+mod report;
 mod splits;
 mod survey;
 mod terms;
@@ -42,6 +43,7 @@ pub(crate) use asked::check_asked;
 pub(crate) use choose::{Choosing, needs_choosing, write_selected};
 pub use error::SelectError;
 pub(crate) use gate::Gate;
+pub(crate) use released::write_splits_as_released;
 pub use report::{Collision, Drawn, ExcludedReport, ListReport, SelectionReport, SplitsReport};
 pub use terms::SelectionTerms;
 
@@ -49,9 +51,9 @@ use arrow_array::{BooleanArray, RecordBatch};
 
 use crate::error::EngineError;
 pub use crate::hashes::{Level, LevelError};
-pub use duplicates::DedupOn;
-pub use splits::Shares;
 use crate::request::SourceRequest;
+pub use duplicates::DedupOn;
+pub use splits::{Shares, SharesError};
 
 /// Why a pair is not taken for which no condition holds, for the books.
 pub(crate) const WHERE: &str = "where";

@@ -104,7 +104,8 @@ pub(crate) fn decide(members: &[Member], rules: &Rules<'_>) -> Result<Decided, D
     let pinned: std::collections::BTreeMap<u128, u32> =
         (0_u32..).zip(rules.pins).map(|(number, pin)| (pair_node(pin), number)).collect();
     for (number, pin) in (0_u32..).zip(rules.pins) {
-        let nodes: Vec<u128> = std::iter::once(pair_node(pin)).chain(pin.anchors.iter().copied()).collect();
+        let nodes: Vec<u128> =
+            std::iter::once(pair_node(pin)).chain(pin.anchors.iter().copied()).collect();
         ties.pin(&nodes, pin.near, number, rules.pins);
     }
     let mut decided = Decided::default();
@@ -143,7 +144,11 @@ fn conflict(one: u32, other: u32, pins: &[Pin]) -> String {
             format!("{} ({})", diptych_storage::text::printable(pin.pair_id.as_bytes()), pin.split)
         })
     };
-    format!("it ties together what is pinned to different splits: {} and {}", told(one), told(other))
+    format!(
+        "it ties together what is pinned to different splits: {} and {}",
+        told(one),
+        told(other)
+    )
 }
 
 /// What ties pairs together, so far.
@@ -337,7 +342,9 @@ fn finish(
         }
         component.dataset = member.dataset;
         component.count += 1;
-        if let Some(released) = member.split.and_then(|split| component.released.get_mut(split as usize)) {
+        if let Some(released) =
+            member.split.and_then(|split| component.released.get_mut(split as usize))
+        {
             *released = true;
         }
     }
@@ -360,8 +367,9 @@ fn finish(
         decided.components.push(components.get(number).map_or(anchors::NONE, |of| of.anchor));
     }
     let differs = |component: &Component, split: Option<Split>| {
-        let other = |released: &Split| component.released.get(*released as usize) == Some(&true)
-            && Some(*released) != split;
+        let other = |released: &Split| {
+            component.released.get(*released as usize) == Some(&true) && Some(*released) != split
+        };
         Split::ALL.iter().any(other)
     };
     decided.disagreements = told(members, &of_member, &splits, &components, differs);

@@ -145,18 +145,17 @@ pub(crate) fn survey(
     observer: &dyn Observer,
     jobs: std::num::NonZeroUsize,
 ) -> Result<Rows, EngineError> {
-    let surveyed: Result<Vec<_>, EngineError> =
-        threads(jobs, pool.parts.len())?.install(|| {
-            let of_part = |(number, part): (usize, &Part<'_>)| {
-                let conditions = request.map_or_else(Vec::new, |request| {
-                    let own = request.sources.get(part.input);
-                    let own = own.and_then(|source| source.condition.as_ref());
-                    own.into_iter().chain(&request.selection.condition).collect()
-                });
-                survey_part(part, number, &conditions, needs, observer)
-            };
-            pool.parts.par_iter().enumerate().map(of_part).collect()
-        });
+    let surveyed: Result<Vec<_>, EngineError> = threads(jobs, pool.parts.len())?.install(|| {
+        let of_part = |(number, part): (usize, &Part<'_>)| {
+            let conditions = request.map_or_else(Vec::new, |request| {
+                let own = request.sources.get(part.input);
+                let own = own.and_then(|source| source.condition.as_ref());
+                own.into_iter().chain(&request.selection.condition).collect()
+            });
+            survey_part(part, number, &conditions, needs, observer)
+        };
+        pool.parts.par_iter().enumerate().map(of_part).collect()
+    });
     let mut rows = Rows::default();
     surveyed?.into_iter().for_each(|part| rows.append(part));
     if u32::try_from(rows.len()).is_err() {

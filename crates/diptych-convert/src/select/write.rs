@@ -40,7 +40,11 @@ pub(super) struct Chosen<'a> {
 
 impl Chosen<'_> {
     /// Writes the pairs below `at`, and gives the ids of those in each file.
-    pub(super) fn write(&self, out: &LocalOutput, at: &str) -> Result<Vec<Vec<String>>, EngineError> {
+    pub(super) fn write(
+        &self,
+        out: &LocalOutput,
+        at: &str,
+    ) -> Result<Vec<Vec<String>>, EngineError> {
         let files = self.files()?;
         let write = |(number, taken): (usize, &&[Taken])| {
             let path = work::path(&format!("{at}/{}", pairs_file(number)))?;
@@ -95,7 +99,8 @@ impl Chosen<'_> {
             let row = self.rows.row.get(of.row as usize).copied().unwrap_or_default();
             places.entry(self.part_of(of)).or_default().push((row.into(), place));
         }
-        let in_order = places.len() == 1 && taken.windows(2).all(|of| matches!(of, [a, b] if a.row < b.row));
+        let in_order =
+            places.len() == 1 && taken.windows(2).all(|of| matches!(of, [a, b] if a.row < b.row));
         let mut slots: Vec<Option<EditPair>> = Vec::new();
         if !in_order {
             slots.resize_with(taken.len(), || None);

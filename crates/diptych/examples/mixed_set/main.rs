@@ -54,7 +54,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("folder", "folder", vec![]),
         ("folder", "folder-lines", vec![lines]),
     ] {
-        let source = SourceRequest { from: Some("toy".to_owned()), ..SourceRequest::new(release.clone()) };
+        let source =
+            SourceRequest { from: Some("toy".to_owned()), ..SourceRequest::new(release.clone()) };
         let request = Request {
             shard_size: SHARD_BYTES,
             durable: false,

@@ -114,7 +114,8 @@ pub(crate) fn read_pins(path: &Path) -> Result<Vec<Pin>, EngineError> {
                 for (row, number) in (0..batch.num_rows()).zip(first..) {
                     let id = ids.is_valid(row).then(|| ids.value(row));
                     let split = splits.is_valid(row).then(|| splits.value(row));
-                    let anchors = lists.filter(|lists| lists.is_valid(row)).map(|lists| lists.value(row));
+                    let anchors =
+                        lists.filter(|lists| lists.is_valid(row)).map(|lists| lists.value(row));
                     let anchors = anchors.as_ref().and_then(|list| list.as_any().downcast_ref());
                     let anchors = anchors.map(|list: &StringArray| {
                         list.iter().flatten().filter_map(anchors::from_hex).collect()
@@ -188,7 +189,8 @@ mod tests {
             near: (number % 2 == 0).then_some(u64::MAX - u64::from(number)),
         };
         let splits = [Some(Split::Train), None, Some(Split::Test), Some(Split::Val)];
-        let rows: Vec<_> = (0..20_000).zip(splits.into_iter().cycle()).map(|(n, s)| row(n, s)).collect();
+        let rows: Vec<_> =
+            (0..20_000).zip(splits.into_iter().cycle()).map(|(n, s)| row(n, s)).collect();
         for row in rows.clone() {
             writer.push(row).unwrap();
         }

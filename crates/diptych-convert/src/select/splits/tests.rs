@@ -44,7 +44,13 @@ fn a_share_is_where_the_hash_of_the_smallest_anchor_falls() {
         let digest = <sha2::Sha256 as sha2::Digest>::digest(anchor.to_be_bytes());
         let first = u64::from_be_bytes(digest[..8].try_into().unwrap());
         let found = first as f64 / 2_f64.powi(64);
-        let split = if found < 0.5 { Split::Train } else if found < 0.75 { Split::Val } else { Split::Test };
+        let split = if found < 0.5 {
+            Split::Train
+        } else if found < 0.75 {
+            Split::Val
+        } else {
+            Split::Test
+        };
         assert_eq!(shares.split_of(anchor), split, "{anchor} {place} {found}");
     }
     let all: Shares = "test=1".parse().unwrap();
@@ -87,7 +93,10 @@ fn releases_decide_test_before_val_before_train() {
     members[2].split = Some(Split::Test);
     members[3].split = Some(Split::Val);
     let found = decided(&members, None, &[]);
-    assert_eq!(found.splits, [Some(Split::Test), Some(Split::Test), Some(Split::Test), Some(Split::Val)]);
+    assert_eq!(
+        found.splits,
+        [Some(Split::Test), Some(Split::Test), Some(Split::Test), Some(Split::Val)]
+    );
     assert_eq!((found.count, found.largest), (2, 3));
     let (count, told) = found.disagreements;
     assert_eq!(count, 1);
@@ -110,7 +119,8 @@ fn what_is_the_inverse_of_another_and_what_is_near_belong_together() {
 
 #[test]
 fn collisions_are_components_of_several_datasets() {
-    let mut members: Vec<_> = (0..300).map(|number| member(number, &[u128::from(number / 2 + 1)])).collect();
+    let mut members: Vec<_> =
+        (0..300).map(|number| member(number, &[u128::from(number / 2 + 1)])).collect();
     for (number, member) in members.iter_mut().enumerate() {
         member.dataset = number as u32 % 2;
     }
@@ -137,8 +147,14 @@ fn pins_hold_and_new_pairs_join_them() {
 #[test]
 fn what_would_bring_two_pins_together_is_a_conflict() {
     let pins = [pin(0, Split::Test, &[1]), pin(1, Split::Train, &[2])];
-    let members =
-        [member(0, &[1]), member(1, &[2]), member(2, &[1, 2]), member(3, &[2]), member(4, &[1, 3]), member(5, &[3, 2])];
+    let members = [
+        member(0, &[1]),
+        member(1, &[2]),
+        member(2, &[1, 2]),
+        member(3, &[2]),
+        member(4, &[1, 3]),
+        member(5, &[3, 2]),
+    ];
     let found = decided(&members, None, &pins);
     let (test, train) = (Some(Split::Test), Some(Split::Train));
     assert_eq!(found.splits, [test, train, None, train, test, None]);

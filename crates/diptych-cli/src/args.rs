@@ -169,8 +169,8 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "N|P%", conflicts_with = "mix")]
     pub(crate) sample: Option<Sample>,
     /// Draws pairs by dataset: imgedit=0.5,pape=0.5. What is not named is not drawn.
-    #[arg(long, value_name = "NAME=SHARE,...", value_parser = mix_shares)]
-    pub(crate) mix: Option<MixShares>,
+    #[arg(long, value_name = "NAME=SHARE", value_parser = mix_share, value_delimiter = ',', action = ArgAction::Set, num_args = 1)]
+    pub(crate) mix: Option<Vec<(String, f64)>>,
     /// What `--mix` names in place of the dataset: a column, or label('name').
     #[arg(long, value_name = "COLUMN", requires = "mix", value_parser = Word::parse)]
     pub(crate) mix_by: Option<Word>,
@@ -189,21 +189,6 @@ pub(crate) struct Choice {
     /// Takes only the first N pairs.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-}
-
-/// The shares of `--mix`.
-#[derive(Debug, Clone)]
-pub(crate) struct MixShares(pub(crate) Vec<(String, f64)>);
-
-fn mix_shares(text: &str) -> Result<MixShares, String> {
-    let share = |part: &str| match part.rsplit_once('=') {
-        Some((name, share)) if !name.is_empty() => {
-            let share = share.trim().parse().map_err(|_| format!("`{share}` is no share"))?;
-            Ok((name.trim().to_owned(), share))
-        }
-        _ => Err(format!("`{part}` is not NAME=SHARE")),
-    };
-    text.split(',').map(share).collect::<Result<_, _>>().map(MixShares)
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -428,6 +413,16 @@ fn root(text: &str) -> Result<(String, PathBuf), String> {
 
 fn limit(text: &str) -> Result<(String, String), String> {
     named_value(text, |name, value| Limits::default().set(name, value))
+}
+
+fn mix_share(text: &str) -> Result<(String, f64), String> {
+    match text.rsplit_once('=') {
+        Some((name, share)) if !name.trim().is_empty() => {
+            let share = share.trim().parse().map_err(|_| format!("`{share}` is no share"))?;
+            Ok((name.trim().to_owned(), share))
+        }
+        _ => Err("it is not NAME=SHARE".to_owned()),
+    }
 }
 
 fn parameter(text: &str) -> Result<(String, String), String> {

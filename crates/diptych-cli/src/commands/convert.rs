@@ -6,11 +6,12 @@ use std::path::Path;
 
 use diptych::Request;
 use diptych::masks::MaskBook;
-use diptych::report::{Book, BookLine, Report};
+use diptych::report::{Book, BookLine, Books, Report};
 use diptych::schema::Split;
+use diptych::select::SelectionReport;
 use serde::Serialize;
 
-use super::{JSON_VERSION, choosing, counted, print_json, request};
+use super::{JSON_VERSION, choosing, chosen, counted, print_json, request};
 use crate::args;
 use crate::exit::Outcome;
 use crate::printer::{Printer, data, size};
@@ -67,6 +68,7 @@ fn summary(out: &Path, report: &Report) -> String {
         let of = subset.map_or_else(|| dataset.clone(), |subset| format!("{dataset}/{subset}"));
         let _ = writeln!(text, "  {of}: {}", told(&book));
     }
+    report.selection.iter().for_each(|chosen| text.push_str(&chosen::told(chosen)));
     text.push_str(&masks(&report.masks.total()));
     if total.rejections() > 0 {
         let _ = writeln!(
@@ -109,6 +111,9 @@ fn masks(book: &MaskBook) -> String {
 /// A book in words.
 fn told(book: &Book) -> String {
     let mut text = format!("{} read, {} written", book.read, book.written);
+    if book.repeated > 0 {
+        let _ = write!(text, ", {} taken again", book.repeated);
+    }
     for (reason, count) in &book.filtered {
         let _ = write!(text, ", {count} filtered ({reason})");
     }
@@ -138,6 +143,8 @@ fn dry_run(request: &Request, json: bool, printer: &Printer) -> anyhow::Result<O
         free_bytes: dry.free,
         total: &total,
         units: &units,
+        datasets: &dry.plan.books,
+        selection: dry.selection.as_ref(),
     };
     if json {
         print_json(&planned)?;
@@ -158,6 +165,11 @@ pub(super) struct Planned<'a> {
     pub(super) free_bytes: Option<u64>,
     pub(super) total: &'a Book,
     pub(super) units: &'a [PlannedUnit],
+    /// What is read of each dataset, and what of it is not planned; nothing is written yet.
+    pub(super) datasets: &'a Books,
+    /// How pairs are chosen, where not all are taken as they come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) selection: Option<&'a SelectionReport>,
 }
 
 #[derive(Serialize)]
@@ -182,6 +194,14 @@ impl Planned<'_> {
             size(self.bytes)
         );
         let _ = writeln!(text, "edits: {} read{}", self.total.read, losses(self.total));
+        for BookLine { dataset, subset, book } in self.datasets.clone().lines() {
+            let of = subset.map_or_else(|| dataset.clone(), |subset| format!("{dataset}/{subset}"));
+            let gone = book.filtered_out() + book.rejections();
+            let planned = (book.read + book.repeated).saturating_sub(gone);
+            let _ =
+                writeln!(text, "  {of}: {} read, {planned} planned{}", book.read, losses(&book));
+        }
+        self.selection.iter().for_each(|chosen| text.push_str(&chosen::told(chosen)));
         if let Some(free) = self.free_bytes {
             let _ = writeln!(text, "free on the disk: {}", size(free));
         }
@@ -190,9 +210,11 @@ impl Planned<'_> {
 }
 
 fn losses(book: &Book) -> String {
+    let repeated = Some(book.repeated).filter(|repeated| *repeated > 0);
+    let repeated = repeated.map(|repeated| format!(", {repeated} taken again"));
     let filtered = book.filtered.iter().map(|(reason, n)| format!(", {n} filtered ({reason})"));
     let rejected = book.rejected.iter().map(|(kind, n)| format!(", {n} rejected ({kind})"));
-    filtered.chain(rejected).collect()
+    repeated.into_iter().chain(filtered).chain(rejected).collect()
 }
 
 pub(crate) fn index(args: args::Index, printer: &Printer) -> anyhow::Result<Outcome> {

@@ -1,5 +1,6 @@
 //! The commands: each from its arguments to an outcome.
 
+mod chosen;
 mod convert;
 mod formats;
 mod inspect;
@@ -18,9 +19,7 @@ use diptych::storage::Limits;
 use diptych::{Request, SourceRequest};
 use serde::Serialize;
 
-use crate::args::{
-    Args, Choice, Command, MaskFrom, MaskGrid, MixShares, Probe, RequestArgs, Sources, Work,
-};
+use crate::args::{Args, Choice, Command, MaskFrom, MaskGrid, Probe, RequestArgs, Sources, Work};
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
@@ -102,7 +101,7 @@ fn choosing(
     let recipe = sources.recipe.clone();
     let mix = match mix {
         None => None,
-        Some(MixShares(shares)) => {
+        Some(shares) => {
             let by = mix_by.map_or_else(MixBy::dataset, |column| Ok(MixBy::Column(column)))?;
             Some(Mix { by, shares, total, repeat })
         }

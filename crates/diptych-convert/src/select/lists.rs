@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_array::{RecordBatch, StringArray};
 use diptych_format::csv::{CsvEvent, CsvRows};
 use diptych_storage::Limits;
 use diptych_storage::parquet::check_columns;

@@ -130,7 +130,7 @@ impl Chosen<'_> {
     /// The pair as it is taken: under its split, and under a name of its own where it is taken once
     /// more.
     fn changed(&self, mut pair: EditPair, taken: Taken) -> EditPair {
-        let mut say = |name: &str, value: String, labels: &mut Vec<Label>| {
+        let say = |name: &str, value: String, labels: &mut Vec<Label>| {
             labels.push(Label { name: name.to_owned(), value });
             labels.sort_by(|a, b| a.name.cmp(&b.name));
         };

@@ -98,7 +98,7 @@ impl TableRows {
             None => return Ok(None),
             Some(Source::Columns(table)) => table.next_event().map(of_table),
             Some(Source::Lines(rows)) => of_lines(rows, self.limit)?,
-            Some(Source::Csv(rows)) => rows.next()?.map(of_csv),
+            Some(Source::Csv(rows)) => rows.event()?.map(of_csv),
         };
         if event.is_none() {
             let source = self.source.take();

@@ -93,7 +93,7 @@ impl CsvRows {
     ///
     /// # Errors
     /// Those of reading.
-    pub fn next(&mut self) -> io::Result<Option<CsvEvent>> {
+    pub fn event(&mut self) -> io::Result<Option<CsvEvent>> {
         if self.ended {
             return Ok(None);
         }
@@ -246,7 +246,7 @@ mod tests {
     fn rows(text: &str) -> Vec<CsvEvent> {
         let limits = Limits { row_bytes: 100, rows: 3, ..Limits::DEFAULT };
         let mut rows = CsvRows::open(Arc::new(text.as_bytes().to_vec()), &limits);
-        std::iter::from_fn(|| rows.next().unwrap()).collect()
+        std::iter::from_fn(|| rows.event().unwrap()).collect()
     }
 
     fn row(number: u64, offset: u64, fields: Value) -> CsvEvent {
@@ -303,7 +303,7 @@ mod tests {
         let limits = Limits { row_bytes: 1 << 20, ..Limits::DEFAULT };
         let first = |columns: usize| {
             let text = format!("{}\n{}\n", ",".repeat(columns - 1), ",".repeat(1 << 19));
-            CsvRows::open(Arc::new(text.into_bytes()), &limits).next().unwrap().unwrap()
+            CsvRows::open(Arc::new(text.into_bytes()), &limits).event().unwrap().unwrap()
         };
         let CsvEvent::Bad { cause, .. } = first(COLUMNS) else { unreachable!() };
         assert_eq!(cause, "524289 cells, 4096 columns");

@@ -57,7 +57,7 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
         difference.set(name, value).map_err(diptych::EngineError::from)?;
     }
     let durable = !no_sync;
-    let reading = choosing(sources, choice, jobs, to, out)?;
+    let reading = choosing(sources, choice, jobs, to.as_deref(), out)?;
     Ok(Request {
         overwrite,
         shard_size: shard_size.unwrap_or(reading.shard_size),
@@ -75,7 +75,7 @@ fn choosing(
     sources: Sources,
     choice: Choice,
     jobs: Option<NonZeroUsize>,
-    to: Option<String>,
+    to: Option<&str>,
     out: Option<PathBuf>,
 ) -> anyhow::Result<Request> {
     let Choice {
@@ -121,8 +121,7 @@ fn choosing(
         shuffle,
         seed,
     };
-    let request =
-        reading(sources, jobs, to.as_deref().unwrap_or_default(), out.unwrap_or_default())?;
+    let request = reading(sources, jobs, to.unwrap_or_default(), out.unwrap_or_default())?;
     let condition = request.selection.condition.clone();
     let request = Request { limit, selection: Selection { condition, ..selection }, ..request };
     with_recipe(request, recipe.as_deref())

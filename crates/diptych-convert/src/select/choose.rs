@@ -1,6 +1,6 @@
 //! The steps of choosing, from what was read to the catalog of the chosen pairs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use diptych_format::Notice;
@@ -8,13 +8,14 @@ use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, WriteTree};
 
 use super::compare::Decisions;
-use super::draw::{Lot, Quota, Taken, apportion, draw, most, sample_size, shuffle};
+use super::draw::Taken;
+use super::duplicates::DedupOn;
 use super::pool::{Pool, Rejections};
 use super::repeats::{Refused, rejections, repeats};
-use super::report::{Drawn, ListReport, SelectionReport};
+use super::report::{ListReport, SelectionReport};
 use super::survey::{Needs, Rows, survey};
 use super::write::Chosen;
-use super::{Mix, MixBy, Selection, SelectionTerms, WHERE};
+use super::{MixBy, Selection, SelectionTerms, WHERE};
 use crate::GENERATOR;
 use crate::catalog::{
     CATALOG_VERSION, Catalog, HEAD, Head, SELECTED_REJECTIONS, Selected, rejections_file,
@@ -146,7 +147,7 @@ pub(super) struct Steps<'a> {
     /// The split of each row, where splits are decided.
     pub(super) splits: Option<Vec<Option<Split>>>,
     /// The place of each row in the list of pairs, where it is in one.
-    listed: Vec<u32>,
+    pub(super) listed: Vec<u32>,
     pub(super) taken: Vec<Taken>,
     pub(super) report: SelectionReport,
     pub(super) notices: Vec<Notice>,
@@ -165,9 +166,9 @@ impl<'a> Steps<'a> {
         let needs = Needs {
             atoms: *whole || *shuffle || mix.is_some() || sample.is_some(),
             ties: splits,
-            source: splits || !exclude.is_empty() || on.is_some_and(|on| on.uses_source()),
-            target: on.is_some_and(|on| on.uses_target()),
-            instruction: on.is_some_and(|on| on.uses_instruction()),
+            source: splits || !exclude.is_empty() || on.is_some_and(DedupOn::uses_source),
+            target: on.is_some_and(DedupOn::uses_target),
+            instruction: on.is_some_and(DedupOn::uses_instruction),
             repeats: mix.as_ref().is_some_and(|mix| mix.repeat),
             prefer: dedup.as_ref().and_then(|dedup| dedup.prefer.as_ref()),
             kind: mix.as_ref().and_then(|mix| match &mix.by {
@@ -281,14 +282,6 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// What a row is drawn with: its session, else its group, else nothing but itself.
-    fn atom(&self, row: u32) -> u128 {
-        let of =
-            |digests: &[u128]| digests.get(row as usize).copied().filter(|digest| *digest != 0);
-        let (session, group) = (of(&self.rows.session), of(&self.rows.group));
-        session.or(group).or(of(&self.rows.id)).unwrap_or_default()
-    }
-
     /// Drops sessions and groups of which something is gone already.
     fn drop_broken(&mut self) {
         let mut broken = std::mem::take(&mut self.rows.broken);
@@ -312,137 +305,6 @@ impl<'a> Steps<'a> {
                 broken.extend(ties(&self.rows, row));
                 self.drop_row(row, Reason::Whole);
             }
-        }
-    }
-
-    /// The rows that are kept, as they are drawn: one by one, or whole sessions and groups.
-    fn lots(&self, whole: bool) -> Vec<Lot> {
-        let mut lots: Vec<Lot> = Vec::new();
-        let mut places: BTreeMap<u128, usize> = BTreeMap::new();
-        for row in self.kept() {
-            if !whole {
-                let key = self.rows.id.get(row as usize).copied().unwrap_or_default();
-                lots.push(Lot { key, rows: vec![row] });
-                continue;
-            }
-            let key = self.atom(row);
-            let place = *places.entry(key).or_insert(lots.len());
-            match lots.get_mut(place) {
-                Some(lot) => lot.rows.push(row),
-                None => lots.push(Lot { key, rows: vec![row] }),
-            }
-        }
-        lots
-    }
-
-    fn draw(&mut self) -> Result<(), EngineError> {
-        let Selection { sample, mix, whole, seed, .. } = self.asked();
-        let (lots, repeat, shares, total): (Vec<Vec<Lot>>, bool, Vec<(String, f64)>, Option<u64>);
-        if let Some(mix) = mix {
-            shares = self.shares(mix);
-            let numbers: BTreeMap<&str, usize> = shares
-                .iter()
-                .enumerate()
-                .map(|(number, (kind, _))| (kind.as_str(), number))
-                .collect();
-            let mut of_kinds = vec![Vec::new(); shares.len()];
-            let mut unknown: BTreeSet<String> = BTreeSet::new();
-            for lot in self.lots(*whole) {
-                let kind = lot.rows.first().map_or("", |row| self.kind(*row, &mix.by));
-                match numbers.get(kind).and_then(|number| of_kinds.get_mut(*number)) {
-                    Some(of_kind) => of_kind.push(lot),
-                    None => {
-                        unknown.insert(kind.to_owned());
-                    }
-                }
-            }
-            if of_kinds.iter().all(Vec::is_empty) && !unknown.is_empty() {
-                let asked = shares.iter().map(|(kind, _)| kind.clone()).collect();
-                let there = unknown.into_iter().collect();
-                return Err(EngineError::NoKind { asked, there });
-            }
-            (lots, repeat, total) = (of_kinds, mix.repeat, mix.total);
-        } else if sample.is_some() {
-            shares = vec![("all".to_owned(), 1.0)];
-            (lots, repeat, total) = (vec![self.lots(*whole)], false, None);
-        } else {
-            self.taken = self.kept().map(|row| Taken { copy: 0, row }).collect();
-            return Ok(());
-        }
-        let size = |lots: &Vec<Lot>| lots.iter().map(|lot| lot.rows.len() as u64).sum::<u64>();
-        let available: Vec<u64> = lots.iter().map(size).collect();
-        let parts: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
-        let asked = match (sample, total) {
-            (Some(sample), _) => vec![sample_size(*sample, available.iter().sum())],
-            (None, Some(total)) => apportion(&parts, total),
-            (None, None) => apportion(&parts, most(&parts, &available)),
-        };
-        let mut taken = Vec::new();
-        let kinds = shares.into_iter().zip(lots).zip(available.into_iter().zip(asked));
-        for (((kind, _), lots), (available, asked)) in kinds {
-            let of_kind = draw(&Quota { lots, asked }, seed.unwrap_or_default(), repeat);
-            let repeated = of_kind.iter().filter(|taken| taken.copy > 0).count() as u64;
-            let drawn = of_kind.len() as u64;
-            self.report.drawn.push(Drawn { kind, asked, available, drawn, repeated });
-            taken.extend(of_kind);
-        }
-        // By their copy, then as they were read.
-        taken.sort_unstable();
-        let mut is_taken = vec![false; self.rows.len()];
-        for taken in &taken {
-            if let Some(is_taken) = is_taken.get_mut(taken.row as usize) {
-                *is_taken = true;
-            }
-        }
-        let left: Vec<u32> =
-            self.kept().filter(|row| !is_taken.get(*row as usize).is_some_and(|of| *of)).collect();
-        left.into_iter().for_each(|row| self.drop_row(row, Reason::NotDrawn));
-        self.taken = taken;
-        Ok(())
-    }
-
-    /// The kinds that are drawn, and their shares.
-    fn shares(&self, mix: &Mix) -> Vec<(String, f64)> {
-        if mix.by != MixBy::Source {
-            return mix.shares.clone();
-        }
-        let weights = self.job.request.sources.iter().map(|source| source.weight);
-        let named = self.pool.names.iter().cloned().zip(weights);
-        named.filter_map(|(name, weight)| Some((name, weight?))).collect()
-    }
-
-    /// The kind of a row.
-    fn kind(&self, row: u32, by: &MixBy) -> &str {
-        match by {
-            MixBy::Source => {
-                let part = self.rows.part.get(row as usize).copied().unwrap_or_default();
-                let part = self.pool.parts.get(part as usize);
-                part.and_then(|part| self.pool.names.get(part.input)).map_or("", String::as_str)
-            }
-            MixBy::Column(_) => {
-                let kind = self.rows.kind.get(row as usize).copied().unwrap_or(u32::MAX);
-                self.rows.kinds.names.get(kind as usize).map_or("", String::as_str)
-            }
-        }
-    }
-
-    fn order(&mut self) {
-        let Selection { in_order, shuffle: by_chance, seed, .. } = self.asked();
-        if *by_chance {
-            let mut lots: Vec<(u32, Lot)> = Vec::new();
-            let mut places: BTreeMap<(u32, u128), usize> = BTreeMap::new();
-            for Taken { copy, row } in std::mem::take(&mut self.taken) {
-                let key = self.atom(row);
-                let place = *places.entry((copy, key)).or_insert(lots.len());
-                match lots.get_mut(place) {
-                    Some((_, lot)) => lot.rows.push(row),
-                    None => lots.push((copy, Lot { key, rows: vec![row] })),
-                }
-            }
-            self.taken = shuffle(lots, seed.unwrap_or_default());
-        } else if *in_order {
-            let place = |taken: &Taken| self.listed.get(taken.row as usize).copied();
-            self.taken.sort_by_key(|taken| (taken.copy, place(taken)));
         }
     }
 

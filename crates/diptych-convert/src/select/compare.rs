@@ -127,7 +127,7 @@ impl Steps<'_> {
         let mut near: Vec<u64> = Vec::new();
         match same {
             Same::Place => {
-                nodes.extend(rows.source.iter().map(|of| anchors::place(&pool.files, of)))
+                nodes.extend(rows.source.iter().map(|of| anchors::place(&pool.files, of)));
             }
             Same::Level(level) => {
                 let Hashed { hashes, notices, .. } =

@@ -126,7 +126,7 @@ fn text(path: &Path, mut take: impl FnMut(String)) -> Result<(), EngineError> {
         }
         let start = if row == 1 { line.strip_prefix(b"\xEF\xBB\xBF") } else { None };
         let id = std::str::from_utf8(start.unwrap_or(&line)).ok().filter(|id| !id.contains('\0'));
-        let id = id.filter(|_| line.len() < LINE_BYTES as usize);
+        let id = id.filter(|_| (line.len() as u64) < LINE_BYTES);
         let id = id.ok_or_else(|| row_error(path, row, "it is no text of an id".to_owned()))?;
         if !id.trim().is_empty() {
             take(id.trim().to_owned());
@@ -143,7 +143,7 @@ pub(super) fn csv(
     let name = path.display().to_string();
     let file = File::open(path).and_then(LocalFile::new).map_err(|e| damaged(&name, e))?;
     let mut rows = CsvRows::open(Arc::new(file), &Limits::DEFAULT);
-    while let Some(event) = rows.next().map_err(|e| damaged(&name, e))? {
+    while let Some(event) = rows.event().map_err(|e| damaged(&name, e))? {
         match event {
             CsvEvent::Row { number, fields, .. } => {
                 let cell = |column: &str| match fields.get(column) {

@@ -20,6 +20,7 @@ mod asked;
 mod choose;
 mod compare;
 mod draw;
+mod drawing;
 mod duplicates;
 mod error;
 mod gate;

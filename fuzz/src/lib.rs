@@ -10,6 +10,7 @@
 //! - `bytes`: tars, pieces, rows of text.
 //! - `pictures`: headers, pictures, masks, run lengths.
 //! - `columns`: Parquet files.
+//! - `conditions`: conditions in SQL.
 //! - `records`: records, and rows that others laid out.
 //! - `formats`: a file of a release, in an otherwise good one.
 //! - `whole`: small trees, and catalogs.
@@ -24,6 +25,7 @@
 
 mod bytes;
 mod columns;
+mod conditions;
 mod formats;
 pub mod memory;
 mod pictures;
@@ -57,6 +59,7 @@ const fn of(format: &'static [&'static str], name: &'static str, run: fn(&[u8]))
 /// All targets, by name.
 pub const TARGETS: &[Target] = &[
     shared("catalog", 32 << 10, whole::catalog),
+    shared("condition", 4 << 10, conditions::condition),
     shared("convert", 32 << 10, whole::convert),
     of(&["folder"], "folder_csv", formats::folder_csv),
     of(&["folder"], "folder_lines", formats::folder_lines),

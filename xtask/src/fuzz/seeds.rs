@@ -51,6 +51,7 @@ pub(crate) fn seeds(root: &Path) -> anyhow::Result<Tree> {
     pictures(root, &fixtures, &mut seeds)?;
     rows_of_others(&fixtures, &mut seeds);
     trees(&fixtures, &mut seeds);
+    conditions(&mut seeds);
     catalogs(&fixtures, &mut seeds)?;
     let mut tree = Tree::new();
     for ((target, bytes), name) in seeds.0 {
@@ -437,6 +438,22 @@ fn rows_of_others(fixtures: &Fixtures, seeds: &mut Seeds) {
         let row = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let map = b"id:id,source:before_file_name,target:after_file_name,instruction:text\n";
         seeds.add("foreign", &name, [map.as_slice(), row].concat());
+    }
+}
+
+/// Each construct that there is.
+fn conditions(seeds: &mut Seeds) {
+    for (name, text) in [
+        ("list", "edit_type IN ('add', NULL) AND score('x') NOT IN (0, 1.5, turn)"),
+        ("range", "NOT turn BETWEEN -1 AND length(labels) OR source.width IS NULL"),
+        ("pattern", "edit_type LIKE 'a!_d%' ESCAPE '!' OR label('x') NOT ILIKE '_%'"),
+        ("arithmetic", "(turn + 1) * 2 - turn / 0 >= -(1e3 % 7)"),
+        ("null", "target IS NOT NULL AND (TRUE IS DISTINCT FROM NULL) IS NOT FALSE"),
+        ("names", "\"Edit_Type\" <> 'it''s' AND box.status = mask.grid"),
+        ("number", "score('x') - turn"),
+        ("wrong", "edit_typ = \"add\" AND CASE WHEN turn = '1' THEN (SELECT 1) END"),
+    ] {
+        seeds.add("condition", name, text);
     }
 }
 

@@ -248,4 +248,4 @@ fn lay_on_white(from: &[u8], to: &mut [u8]) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,11 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-mod files;
+pub(crate) mod files;
 
-const LIMITS: DecodeLimits = DecodeLimits { pixels: 1 << 20, bytes: 16 << 20 };
+pub(crate) const LIMITS: DecodeLimits = DecodeLimits { pixels: 1 << 20, bytes: 16 << 20 };
 
-fn bytes(hex: &str) -> Vec<u8> {
+pub(crate) fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<_> = hex.chars().map(|of| of.to_digit(16).unwrap()).collect();
     digits.chunks(2).map(|two| u8::try_from(two[0] * 16 + two[1]).unwrap()).collect()
 }
@@ -20,7 +20,7 @@ fn near(found: [u8; 3], expected: [u8; 3]) -> bool {
     found.iter().zip(expected).all(|(a, b)| a.abs_diff(b) <= 3)
 }
 
-fn png(
+pub(crate) fn png(
     size: (u32, u32),
     colour: ::png::ColorType,
     depth: ::png::BitDepth,

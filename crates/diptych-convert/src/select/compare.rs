@@ -41,6 +41,13 @@ fn of<T: Copy>(all: &[Option<T>], row: u32) -> Option<T> {
     all.get(row as usize).copied().flatten()
 }
 
+/// What the source picture of a row is told by at a level: there may be more, for duplicates.
+fn by_source(hashes: &Hashes, row: u32, same: Same) -> Option<PictureHash> {
+    let Same::Level(level) = same else { return None };
+    let hash = of(&hashes.source, row)?;
+    Some(PictureHash { pixels: hash.pixels.filter(|_| level.decodes()), ..hash })
+}
+
 impl Steps<'_> {
     /// Drops what is excluded, decides splits, and drops duplicates.
     pub(super) fn compare_pictures(&mut self) -> Result<(), EngineError> {
@@ -54,7 +61,7 @@ impl Steps<'_> {
         let dedup = asked.dedup.as_ref().map(|dedup| (dedup.level, dedup.on));
         // One pass over the pictures serves all.
         let level = [by_source, dedup.map(|(level, _)| level)].into_iter().flatten();
-        let level = level.reduce(|a, b| if a.decodes() { a } else { b });
+        let level = level.max_by_key(|level| level.rank());
         let kept: Vec<u32> = self.kept().collect();
         let mut hashes = Hashes::default();
         if let Some(level) = level {
@@ -146,7 +153,7 @@ impl Steps<'_> {
         }
         let kept: Vec<u32> = self.kept().collect();
         for row in kept {
-            let hash = of(&hashes.source, row);
+            let hash = by_source(hashes, row, same);
             let place = || {
                 self.rows.source.get(row as usize).map(|of| anchors::place(&self.pool.files, of))
             };
@@ -175,7 +182,7 @@ impl Steps<'_> {
         let is_near = matches!(same, Same::Level(Level::Near(_)));
         let members: Vec<Member> = kept
             .iter()
-            .map(|row| self.member(*row, of(&hashes.source, *row), is_near, &of_book))
+            .map(|row| self.member(*row, by_source(hashes, *row, same), is_near, &of_book))
             .collect();
         let asked = self.asked();
         let mut pins = match &asked.split_file {

@@ -54,7 +54,11 @@ impl Steps<'_> {
         let dedup = asked.dedup.as_ref().map(|dedup| (dedup.level, dedup.on));
         // One pass over the pictures serves all.
         let level = [by_source, dedup.map(|(level, _)| level)].into_iter().flatten();
-        let level = level.reduce(|a, b| if a.decodes() { a } else { b });
+        let level = level.max_by_key(|level| match level {
+            Level::Bytes => 0,
+            Level::Pixels => 1,
+            Level::Near(_) => 2,
+        });
         let kept: Vec<u32> = self.kept().collect();
         let mut hashes = Hashes::default();
         if let Some(level) = level {
@@ -173,10 +177,16 @@ impl Steps<'_> {
         let of_book: Vec<u32> =
             books.map(|(dataset, _)| datasets.number(dataset.clone())).collect();
         let is_near = matches!(same, Same::Level(Level::Near(_)));
-        let members: Vec<Member> = kept
-            .iter()
-            .map(|row| self.member(*row, of(&hashes.source, *row), is_near, &of_book))
-            .collect();
+        // More may be known of pictures than splits go by, where duplicates are looked for as well.
+        let seen = |hash: PictureHash| match same {
+            Same::Place => None,
+            Same::Level(Level::Bytes) => Some(PictureHash { pixels: None, near: None, ..hash }),
+            Same::Level(Level::Pixels) => Some(PictureHash { near: None, ..hash }),
+            Same::Level(Level::Near(_)) => Some(hash),
+        };
+        let hash = |row: u32| of(&hashes.source, row).and_then(seen);
+        let members: Vec<Member> =
+            kept.iter().map(|row| self.member(*row, hash(*row), &of_book)).collect();
         let asked = self.asked();
         let mut pins = match &asked.split_file {
             Some(file) => read_pins(file)?,
@@ -255,7 +265,6 @@ impl Steps<'_> {
         &self,
         row: u32,
         hash: Option<PictureHash>,
-        is_near: bool,
         datasets: &[u32],
     ) -> Member {
         let rows = &self.rows;
@@ -280,7 +289,7 @@ impl Steps<'_> {
         Member {
             anchors: [source, pixels, digest(&rows.session), digest(&rows.group)],
             ties: [anchors::pair(digest(&rows.id)), inverse],
-            near: hash.and_then(|hash| hash.near).filter(|_| is_near),
+            near: hash.and_then(|hash| hash.near),
             split: of(&rows.split, row),
             dataset: datasets.get(book as usize).copied().unwrap_or_default(),
         }

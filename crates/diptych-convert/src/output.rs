@@ -62,8 +62,8 @@ impl<W> Begun<W> {
 
 /// Whether nothing that is done can be gone on with.
 fn is_early(out: &LocalOutput, error: &EngineError) -> Result<bool, EngineError> {
-    let head = format!("{CATALOG}/{HEAD}");
-    Ok(error.is_stop() && !out.exists(&work::path(&head)?)?)
+    let is_whole = |folder: &str| out.exists(&work::path(&format!("{folder}/{HEAD}"))?);
+    Ok(error.is_stop() && !is_whole(CATALOG)? && !is_whole(READ)?)
 }
 
 /// Whether the same request fails again, whatever is mended on this machine.
@@ -72,7 +72,11 @@ fn is_final(error: &EngineError) -> bool {
         EngineError::Within { source, .. } => is_final(source),
         EngineError::Strict(_)
         | EngineError::SameId { .. }
-        | EngineError::DamagedCatalog { .. } => true,
+        | EngineError::DamagedCatalog { .. }
+        | EngineError::Condition { .. }
+        | EngineError::RepeatedBefore { .. }
+        | EngineError::NoKind { .. }
+        | EngineError::Select(_) => true,
         // What is wrong with the disk may be mended, and what is done is kept.
         EngineError::Format(error) => {
             !matches!(error, FormatError::Output(_) | FormatError::Read { .. })

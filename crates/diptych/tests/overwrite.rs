@@ -174,7 +174,7 @@ fn a_source_inside_the_output_is_not_overwritten() {
     let request = Request {
         sources: vec![diptych::SourceRequest {
             from: Some("webdataset".to_owned()),
-            ..SourceRequest::new(inside)
+            ..diptych::SourceRequest::new(inside)
         }],
         ..other(&scene)
     };

@@ -22,15 +22,6 @@ impl Level {
     /// How far two perceptual hashes may be apart where it is not said.
     pub const NEAR: u32 = 4;
 
-    /// Of two levels that with the higher one finds of a picture what the other needs too.
-    pub(crate) fn rank(self) -> u8 {
-        match self {
-            Self::Bytes => 0,
-            Self::Pixels => 1,
-            Self::Near(_) => 2,
-        }
-    }
-
     /// Whether pictures have to be decoded for it.
     #[must_use]
     pub fn decodes(self) -> bool {

@@ -15,7 +15,7 @@ use super::repeats::{Refused, rejections, repeats};
 use super::report::{ListReport, SelectionReport};
 use super::survey::{Needs, Rows, survey};
 use super::write::Chosen;
-use super::{MixBy, Selection, SelectionTerms, WHERE};
+use super::{Mix, MixBy, Selection, SelectionTerms, WHERE};
 use crate::GENERATOR;
 use crate::catalog::{
     CATALOG_VERSION, Catalog, HEAD, Head, SELECTED_REJECTIONS, Selected, rejections_file,
@@ -181,6 +181,7 @@ impl<'a> Steps<'a> {
         if let Some(pair_id) = &rows.again {
             return Err(EngineError::RepeatedBefore { pair_id: pair_id.clone() });
         }
+        check_kinds(mix.as_ref(), &rows)?;
         let fates = vec![None; rows.len()];
         Ok(Self {
             job,
@@ -235,7 +236,7 @@ impl<'a> Steps<'a> {
         if self.asked().whole {
             self.drop_broken();
         }
-        self.draw()?;
+        self.draw();
         self.order();
         if let Some(limit) = self.job.request.limit {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -400,6 +401,20 @@ impl<'a> Steps<'a> {
         books
     }
 }
+
+/// Refuses to draw by kinds of which there are no pairs at all, before pictures are looked at.
+fn check_kinds(mix: Option<&Mix>, rows: &Rows) -> Result<(), EngineError> {
+    let Some(Mix { by: MixBy::Column(_), shares, .. }) = mix else { return Ok(()) };
+    let there = &rows.kinds.names;
+    if there.is_empty() || shares.iter().any(|(kind, _)| there.contains(kind)) {
+        return Ok(());
+    }
+    let asked = shares.iter().map(|(kind, _)| kind.clone()).collect();
+    Err(EngineError::NoKind { asked, there: there.iter().take(SOME).cloned().collect() })
+}
+
+/// Kinds that a message tells.
+const SOME: usize = 20;
 
 /// Copies the rejections of a partition, under the labels that its sources have here, and says how
 /// many there are.

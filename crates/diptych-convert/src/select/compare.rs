@@ -41,11 +41,16 @@ fn of<T: Copy>(all: &[Option<T>], row: u32) -> Option<T> {
     all.get(row as usize).copied().flatten()
 }
 
-/// What the source picture of a row is told by at a level: there may be more, for duplicates.
-fn by_source(hashes: &Hashes, row: u32, same: Same) -> Option<PictureHash> {
-    let Same::Level(level) = same else { return None };
+/// What the source picture of a row is told by. More may be known of it, where duplicates are looked
+/// for as well.
+fn seen(hashes: &Hashes, row: u32, same: Same) -> Option<PictureHash> {
     let hash = of(&hashes.source, row)?;
-    Some(PictureHash { pixels: hash.pixels.filter(|_| level.decodes()), ..hash })
+    match same {
+        Same::Place => None,
+        Same::Level(Level::Bytes) => Some(PictureHash { pixels: None, near: None, ..hash }),
+        Same::Level(Level::Pixels) => Some(PictureHash { near: None, ..hash }),
+        Same::Level(Level::Near(_)) => Some(hash),
+    }
 }
 
 impl Steps<'_> {
@@ -61,7 +66,11 @@ impl Steps<'_> {
         let dedup = asked.dedup.as_ref().map(|dedup| (dedup.level, dedup.on));
         // One pass over the pictures serves all.
         let level = [by_source, dedup.map(|(level, _)| level)].into_iter().flatten();
-        let level = level.max_by_key(|level| level.rank());
+        let level = level.max_by_key(|level| match level {
+            Level::Bytes => 0,
+            Level::Pixels => 1,
+            Level::Near(_) => 2,
+        });
         let kept: Vec<u32> = self.kept().collect();
         let mut hashes = Hashes::default();
         if let Some(level) = level {
@@ -153,7 +162,7 @@ impl Steps<'_> {
         }
         let kept: Vec<u32> = self.kept().collect();
         for row in kept {
-            let hash = by_source(hashes, row, same);
+            let hash = seen(hashes, row, same);
             let place = || {
                 self.rows.source.get(row as usize).map(|of| anchors::place(&self.pool.files, of))
             };
@@ -180,10 +189,8 @@ impl Steps<'_> {
         let of_book: Vec<u32> =
             books.map(|(dataset, _)| datasets.number(dataset.clone())).collect();
         let is_near = matches!(same, Same::Level(Level::Near(_)));
-        let members: Vec<Member> = kept
-            .iter()
-            .map(|row| self.member(*row, by_source(hashes, *row, same), is_near, &of_book))
-            .collect();
+        let members: Vec<Member> =
+            kept.iter().map(|row| self.member(*row, seen(hashes, *row, same), &of_book)).collect();
         let asked = self.asked();
         let mut pins = match &asked.split_file {
             Some(file) => read_pins(file)?,
@@ -258,13 +265,7 @@ impl Steps<'_> {
         Ok(())
     }
 
-    fn member(
-        &self,
-        row: u32,
-        hash: Option<PictureHash>,
-        is_near: bool,
-        datasets: &[u32],
-    ) -> Member {
+    fn member(&self, row: u32, hash: Option<PictureHash>, datasets: &[u32]) -> Member {
         let rows = &self.rows;
         let digest = |all: &[u128]| all.get(row as usize).copied().unwrap_or_default();
         let place = || {
@@ -287,7 +288,7 @@ impl Steps<'_> {
         Member {
             anchors: [source, pixels, digest(&rows.session), digest(&rows.group)],
             ties: [anchors::pair(digest(&rows.id)), inverse],
-            near: hash.and_then(|hash| hash.near).filter(|_| is_near),
+            near: hash.and_then(|hash| hash.near),
             split: of(&rows.split, row),
             dataset: datasets.get(book as usize).copied().unwrap_or_default(),
         }

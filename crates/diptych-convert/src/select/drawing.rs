@@ -1,15 +1,11 @@
 //! What is drawn of the rows that are left, and in which order they are taken.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::choose::{Reason, Steps};
 use super::draw::{Lot, Quota, Taken, apportion, draw, most, sample_size, shuffle};
 use super::report::Drawn;
 use super::{Mix, MixBy, Selection};
-use crate::error::EngineError;
-
-/// Kinds that a message tells.
-const SOME: usize = 20;
 
 /// Pairs of lots.
 fn size(lots: &[Lot]) -> u64 {
@@ -46,10 +42,10 @@ impl Steps<'_> {
     }
 
     /// Draws what is to be drawn, and drops the others.
-    pub(super) fn draw(&mut self) -> Result<(), EngineError> {
+    pub(super) fn draw(&mut self) {
         let Selection { sample, mix, whole, seed, .. } = self.asked();
         let kinds: Vec<(String, Quota)> = match (mix, sample) {
-            (Some(mix), _) => self.mixed(mix, *whole)?,
+            (Some(mix), _) => self.mixed(mix, *whole),
             (None, Some(sample)) => {
                 let lots = self.lots(*whole);
                 let asked = sample_size(*sample, size(&lots));
@@ -57,7 +53,7 @@ impl Steps<'_> {
             }
             (None, None) => {
                 self.taken = self.kept().map(|row| Taken { copy: 0, row }).collect();
-                return Ok(());
+                return;
             }
         };
         let repeat = mix.as_ref().is_some_and(|mix| mix.repeat);
@@ -81,30 +77,21 @@ impl Steps<'_> {
         let left: Vec<u32> = self.kept().filter(is_left).collect();
         left.into_iter().for_each(|row| self.drop_row(row, Reason::NotDrawn));
         self.taken = taken;
-        Ok(())
     }
 
     /// The kinds of a mix, and how much of each is to be drawn.
-    fn mixed(&self, mix: &Mix, whole: bool) -> Result<Vec<(String, Quota)>, EngineError> {
+    fn mixed(&self, mix: &Mix, whole: bool) -> Vec<(String, Quota)> {
         let shares = self.shares(mix);
         let places = shares.iter().enumerate();
         let places: BTreeMap<&str, usize> =
             places.map(|(place, (kind, _))| (kind.as_str(), place)).collect();
         let mut quotas = vec![Quota::default(); shares.len()];
-        let mut unknown: BTreeSet<&str> = BTreeSet::new();
         for lot in self.lots(whole) {
             let kind = lot.rows.first().map_or("", |row| self.kind(*row, &mix.by));
-            match places.get(kind).and_then(|place| quotas.get_mut(*place)) {
-                Some(quota) => quota.lots.push(lot),
-                None => {
-                    unknown.insert(kind);
-                }
+            // What is of no kind that was named is not drawn.
+            if let Some(quota) = places.get(kind).and_then(|place| quotas.get_mut(*place)) {
+                quota.lots.push(lot);
             }
-        }
-        if quotas.iter().all(|quota| quota.lots.is_empty()) && !unknown.is_empty() {
-            let asked = shares.iter().map(|(kind, _)| kind.clone()).collect();
-            let there = unknown.into_iter().take(SOME).map(str::to_owned).collect();
-            return Err(EngineError::NoKind { asked, there });
         }
         let parts: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
         let available: Vec<u64> = quotas.iter().map(|quota| size(&quota.lots)).collect();
@@ -112,7 +99,7 @@ impl Steps<'_> {
         for (quota, asked) in quotas.iter_mut().zip(apportion(&parts, total)) {
             quota.asked = asked;
         }
-        Ok(shares.into_iter().map(|(kind, _)| kind).zip(quotas).collect())
+        shares.into_iter().map(|(kind, _)| kind).zip(quotas).collect()
     }
 
     /// The kinds that are drawn, and their shares.

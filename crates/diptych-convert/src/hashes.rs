@@ -76,3 +76,6 @@ pub(crate) fn hash_pictures(
 ) -> Result<Hashed, EngineError> {
     reading::hash(sources, addresses, hashing)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
 use crate::catalog::{Catalog, FILES, HEAD, pairs_file, rejections_file};
 use crate::error::{DamagedBy, EngineError};
+use crate::hashes::HASHES;
 use crate::output::locked;
 use crate::report::Report;
 use crate::work::{
@@ -42,7 +43,7 @@ pub(crate) fn whole_output(out: &LocalOutput) -> Result<Option<Entries>, EngineE
     if let Some(catalog) = Catalog::open(out.root())? {
         let partitions = 0..catalog.head().partitions.len();
         let names = partitions.flat_map(|number| [pairs_file(number), rejections_file(number)]);
-        entries.extend(names.chain([FILES, HEAD].map(str::to_owned)).map(|name| (name, 1)));
+        entries.extend(names.chain([FILES, HEAD, HASHES].map(str::to_owned)).map(|name| (name, 1)));
     }
     Ok((!entries.is_empty()).then_some(entries))
 }

@@ -119,9 +119,10 @@ fn touch(path: &Path, seconds: u64) {
 #[test]
 fn each_picture_has_the_digest_of_its_bytes_wherever_it_lies() {
     // Larger than a read, with gaps that are read along and gaps that are not.
-    let large: Vec<u8> = (0..3_000_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+    let large: Vec<u8> =
+        (0..3_000_000_u32).map(|i| (i.wrapping_mul(i) >> 7).to_le_bytes()[0]).collect();
     let bench = Bench::new(&[("a", &large), ("b", b"0123456789")]);
-    let places = [
+    let places: [(u32, usize, usize); 10] = [
         (1, 2, 3),
         (0, 0, 3_000_000),
         (0, 10, 512),
@@ -133,11 +134,11 @@ fn each_picture_has_the_digest_of_its_bytes_wherever_it_lies() {
         (0, 2_999_999, 1),
         (0, 500, 300),
     ];
-    let addresses: Vec<_> = places.iter().map(|of| range(of.0, of.1, of.2)).collect();
+    let addresses: Vec<_> = places.iter().map(|of| range(of.0, of.1 as u64, of.2 as u64)).collect();
     let hashed = bench.hash(&addresses, Level::Bytes);
     for ((file, offset, length), hash) in places.into_iter().zip(&hashed.hashes) {
         let all: &[u8] = if file == 0 { &large } else { b"0123456789" };
-        let wanted = digest(&all[offset as usize..(offset + length) as usize]);
+        let wanted = digest(&all[offset..offset + length]);
         assert_eq!(*hash, Some(PictureHash { bytes: wanted, pixels: None, near: None }));
     }
     assert_eq!(hashed.read.0, 9, "the same address is read once");
@@ -254,7 +255,7 @@ fn a_table_that_is_damaged_is_told_of_and_made_anew() {
 
 #[test]
 fn the_table_is_the_same_at_any_number_of_threads() {
-    let all: Vec<u8> = (0..200_000_u32).map(|i| (i * 31 >> 3) as u8).collect();
+    let all: Vec<u8> = (0..200_000_u32).map(|i| (i * 31 >> 3).to_le_bytes()[0]).collect();
     let files: Vec<_> = (0..9).map(|i| format!("f{i}")).collect();
     let files: Vec<_> = files.iter().map(|name| (name.as_str(), all.as_slice())).collect();
     let mut bench = Bench::new(&files);

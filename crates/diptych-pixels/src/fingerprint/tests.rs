@@ -141,7 +141,7 @@ fn every_pixel_is_in_the_cells_with_the_whole_of_it() {
 fn pictures_of_any_shape_are_hashed_and_those_over_the_limits_refused() {
     for size in [(1, 1), (1, 300), (300, 1), (3, 5), (17, 2)] {
         let samples: Vec<u8> =
-            (0..size.0 * size.1 * 3).map(|i| (i * 31).to_le_bytes()[0]).collect();
+            (0_u32..size.0 * size.1 * 3).map(|i| (i * 31).to_le_bytes()[0]).collect();
         found(&plain(size, &samples));
     }
     let picture = hills((32, 32), 1, 0);

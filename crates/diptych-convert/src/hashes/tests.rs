@@ -255,7 +255,7 @@ fn a_table_that_is_damaged_is_told_of_and_made_anew() {
 
 #[test]
 fn the_table_is_the_same_at_any_number_of_threads() {
-    let all: Vec<u8> = (0..200_000_u32).map(|i| (i * 31 >> 3).to_le_bytes()[0]).collect();
+    let all: Vec<u8> = (0..200_000_u32).map(|i| ((i * 31) >> 3).to_le_bytes()[0]).collect();
     let files: Vec<_> = (0..9).map(|i| format!("f{i}")).collect();
     let files: Vec<_> = files.iter().map(|name| (name.as_str(), all.as_slice())).collect();
     let mut bench = Bench::new(&files);

@@ -9,8 +9,9 @@ use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type};
 use arrow_array::types::{UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Datum, Float64Array, Int64Array, ListArray, PrimitiveArray,
-    RecordBatch, StringArray,
+    RecordBatch, Scalar, StringArray,
 };
+use arrow_buffer::NullBuffer;
 use arrow_ord::cmp;
 use arrow_schema::DataType;
 use arrow_select::nullif::nullif;
@@ -147,17 +148,21 @@ impl Named {
         let names = items.column_by_name("name").and_then(|names| names.as_string_opt::<i32>());
         let names = names.ok_or_else(wrong)?;
         let values = Arc::clone(items.column_by_name("value").ok_or_else(wrong)?);
+        // Bytes are compared where they lie: no text is made of them.
+        let same = cmp::eq(names, &Scalar::new(StringArray::from_iter_values([name])))?;
+        let mut same = match NullBuffer::union(same.nulls(), items.nulls()) {
+            Some(nulls) => (same.values() & nulls.inner()).set_indices().collect::<Vec<_>>(),
+            None => same.values().set_indices().collect(),
+        }
+        .into_iter()
+        .peekable();
         let mut places = Vec::with_capacity(list.len());
-        let mut start = 0;
-        for (row, end) in list.value_offsets().iter().enumerate() {
-            let end = usize::try_from(*end).unwrap_or(0);
-            if row > 0 {
-                // Bytes are compared where they lie: no text is made of them.
-                let mut found = (start..end).filter(|&item| {
-                    names.is_valid(item) && items.is_valid(item) && names.value(item) == name
-                });
-                places.push(if list.is_valid(row - 1) { found.next() } else { None });
-            }
+        let mut ends = list.value_offsets().iter().map(|end| usize::try_from(*end).unwrap_or(0));
+        let mut start = ends.next().unwrap_or(0);
+        for (row, end) in ends.enumerate() {
+            while same.next_if(|&item| item < start).is_some() {}
+            let found = same.next_if(|&item| item < end);
+            places.push(found.filter(|_| list.is_valid(row)));
             start = end;
         }
         Ok(Self { values, places })

@@ -49,8 +49,8 @@ pub(crate) use files::FILES;
 use files::read_files;
 pub(crate) use files::write_files;
 pub use files::{CatalogFile, Piece};
+pub(crate) use selected::SELECTED_REJECTIONS;
 pub use selected::Selected;
-pub(crate) use selected::{DUPLICATES, SELECTED_REJECTIONS, SPLITS};
 
 /// The version of the catalog's shape.
 pub const CATALOG_VERSION: u32 = 1;

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use diptych_format::writer::{FinishOutput, FinishedUnit, Provenance};
+use diptych_format::written::{DUPLICATES, SPLITS};
 use diptych_format::{Format, Writer};
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, OutputError, StagedFile, WriteTree};
@@ -18,7 +19,7 @@ use diptych_storage::read::{LocalFile, WatchedFile};
 use diptych_storage::{ReadAt, RelPath};
 
 use crate::GENERATOR;
-use crate::catalog::{Catalog, DUPLICATES, SELECTED_REJECTIONS, SPLITS, copy_lines};
+use crate::catalog::{Catalog, SELECTED_REJECTIONS, copy_lines};
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::plan::Plan;

@@ -77,3 +77,6 @@ pub(crate) fn hash_pictures(
 ) -> Result<Hashed, EngineError> {
     reading::hash(sources, addresses, hashing)
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,7 +62,9 @@ impl<W> Begun<W> {
 
 /// Whether nothing that is done can be gone on with.
 fn is_early(out: &LocalOutput, error: &EngineError) -> Result<bool, EngineError> {
-    let is_whole = |folder: &str| out.exists(&work::path(&format!("{folder}/{HEAD}"))?);
+    let is_whole = |folder: &str| -> Result<bool, EngineError> {
+        Ok(out.exists(&work::path(&format!("{folder}/{HEAD}"))?)?)
+    };
     Ok(error.is_stop() && !is_whole(CATALOG)? && !is_whole(READ)?)
 }
 

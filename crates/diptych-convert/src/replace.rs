@@ -10,11 +10,10 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use diptych_format::written::{DUPLICATES, SPLITS};
 use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
-use crate::catalog::{
-    Catalog, DUPLICATES, FILES, HEAD, SELECTED_REJECTIONS, SPLITS, pairs_file, rejections_file,
-};
+use crate::catalog::{Catalog, FILES, HEAD, SELECTED_REJECTIONS, pairs_file, rejections_file};
 use crate::error::{DamagedBy, EngineError};
 use crate::hashes::HASHES;
 use crate::output::locked;

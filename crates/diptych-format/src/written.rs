@@ -1,6 +1,6 @@
 //! What an output of this program says of itself, when it is read again.
 
-use diptych_storage::ReadTree;
+use diptych_storage::{ReadTree, RelPath};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -10,7 +10,19 @@ use crate::{Notice, Place, Stated, Tally};
 /// What tells of a conversion.
 pub const REPORT: &str = "report.json";
 
-/// Bytes of it: a hundred times as many as one of a thousand datasets has.
+/// The table of splits, at the root of every output.
+pub const SPLITS: &str = "splits.parquet";
+
+/// The list of duplicates, at the root of an output for which they were looked for.
+pub const DUPLICATES: &str = "duplicates.jsonl";
+
+/// Whether a file stands beside the data of an output of this program, whatever its ending says.
+#[must_use]
+pub fn is_beside(tree: &dyn ReadTree, path: &RelPath) -> bool {
+    [SPLITS, DUPLICATES].contains(&path.as_str()) && tree.entry(REPORT).is_some()
+}
+
+/// Bytes of the report: a hundred times as many as one of a thousand datasets has.
 const REPORT_BYTES: u64 = 64 << 20;
 
 #[derive(Deserialize)]
@@ -74,6 +86,17 @@ mod tests {
 
     fn tree(report: &str) -> MemoryTree {
         MemoryTree::new([(RelPath::new(REPORT).unwrap(), report.as_bytes().to_vec())])
+    }
+
+    #[test]
+    fn what_stands_beside_the_data_is_told_by_the_report() {
+        let splits = RelPath::new(SPLITS).unwrap();
+        let with = MemoryTree::new([(splits.clone(), Vec::new())]);
+        assert!(!is_beside(&with, &splits), "somebody else's file of that name is data");
+        let report = (RelPath::new(REPORT).unwrap(), Vec::new());
+        let within = RelPath::new("data/splits.parquet").unwrap();
+        let with = MemoryTree::new([report, (splits.clone(), Vec::new())]);
+        assert!(is_beside(&with, &splits) && !is_beside(&with, &within));
     }
 
     #[test]

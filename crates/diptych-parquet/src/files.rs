@@ -1,6 +1,7 @@
 //! Which files a copy has, and which it should have by their names.
 
 use diptych_format::shards::{Counted, series, split_of_path};
+use diptych_format::written::is_beside;
 use diptych_schema::Split;
 use diptych_storage::{ReadTree, RelPath};
 
@@ -33,7 +34,7 @@ pub(crate) struct Files {
 /// The files of rows of a tree.
 pub(crate) fn rows_paths(tree: &dyn ReadTree) -> impl Iterator<Item = &RelPath> {
     let paths = tree.list().iter().map(|entry| &entry.path);
-    paths.filter(|path| path.as_str().ends_with(ENDING))
+    paths.filter(|path| path.as_str().ends_with(ENDING) && !is_beside(tree, path))
 }
 
 impl Files {

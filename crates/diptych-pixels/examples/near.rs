@@ -61,7 +61,7 @@ fn skewed(i: u64) -> u64 {
     (0..64).fold(0, |hash, bit| {
         let weight = |n: usize| from(drawn(u64::MAX / 2 + bit * 16 + n as u64));
         let sum: f64 = shared.iter().enumerate().map(|(n, value)| weight(n) * value).sum();
-        let own = 0.6 * from(drawn(i * 128 + 64 + bit));
-        hash | u64::from(sum + own + 0.4 * weight(15) > 0.0) << bit
+        let own = 1.2 * from(drawn(i * 128 + 64 + bit));
+        hash | u64::from(sum + own + 0.3 * weight(15) > 0.0) << bit
     })
 }

@@ -41,8 +41,6 @@ pub struct NearIndex {
     distance: u32,
     pieces: Vec<Piece>,
     tables: Vec<Table>,
-    /// The hashes, their bits in the order in which they are divided into pieces.
-    hashes: Vec<u64>,
     /// The number of each hash.
     exact: HashMap<u64, u32>,
 }
@@ -71,8 +69,9 @@ struct Table {
     mask: u64,
     /// The last hash of each slot.
     last: Vec<u32>,
-    /// What was put into the same slot before each hash.
-    before: Vec<u32>,
+    /// The hashes as they came, each with what was put into its slot before it: beside each other,
+    /// since to look at either is to wait for memory.
+    entries: Vec<(u64, u32)>,
 }
 
 impl Table {
@@ -107,39 +106,39 @@ impl NearIndex {
             .map(|set| {
                 let of = (0..).zip(&pieces).filter(|(i, _)| set >> i & 1 == 1);
                 let mask = of.fold(0, |mask, (_, piece)| mask | piece.mask());
-                Table { pieces: set, mask, last: vec![NONE; slots], before: Vec::new() }
+                Table { pieces: set, mask, last: vec![NONE; slots], entries: Vec::new() }
             })
             .collect();
-        Ok(Self { distance, pieces, tables, hashes: Vec::new(), exact: HashMap::new() })
+        Ok(Self { distance, pieces, tables, exact: HashMap::new() })
     }
 
     /// How many different hashes are in it.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.hashes.len()
+        self.exact.len()
     }
 
     /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
+        self.exact.is_empty()
     }
 
     /// Puts a hash in and gives its number, from 0 in the order in which they came. One that is in
     /// it already keeps its number and costs nothing more.
     pub fn insert(&mut self, hash: u64) -> u32 {
         // There are 2^32 hashes at the most: their memory ends before.
-        let id = u32::try_from(self.hashes.len()).unwrap_or(NONE);
-        let id = *self.exact.entry(hash).or_insert(id);
-        if (id as usize) < self.hashes.len() {
-            return id;
+        let id = u32::try_from(self.exact.len()).unwrap_or(NONE);
+        let known = *self.exact.entry(hash).or_insert(id);
+        if known != id {
+            return known;
         }
         let hash = mixed(hash);
-        self.hashes.push(hash);
         for table in &mut self.tables {
             let slot = table.slot(hash);
             let last = table.last.get_mut(slot);
-            table.before.push(last.map_or(NONE, |last| std::mem::replace(last, id)));
+            let before = last.map_or(NONE, |last| std::mem::replace(last, id));
+            table.entries.push((hash, before));
         }
         id
     }
@@ -153,12 +152,14 @@ impl NearIndex {
     /// All hashes in it that are near one, that itself too, each once and in no order.
     pub fn near(&self, hash: u64) -> impl Iterator<Item = Near> + '_ {
         let hash = mixed(hash);
-        self.tables.iter().flat_map(move |table| {
-            let first = table.last.get(table.slot(hash)).copied();
-            let next = |id: &u32| table.before.get(*id as usize).copied();
-            let all = std::iter::successors(first, next).take_while(|id| *id != NONE);
-            all.filter_map(move |id| {
-                let differ = self.hashes.get(id as usize)? ^ hash;
+        // None of these waits for another, as each hash of a slot does for the next.
+        let last = |table: &Table| table.last.get(table.slot(hash)).copied().unwrap_or(NONE);
+        let last: Vec<u32> = self.tables.iter().map(last).collect();
+        self.tables.iter().zip(last).flat_map(move |(table, last)| {
+            let entry = |id: u32| table.entries.get(id as usize).map(|entry| (id, *entry));
+            let all = std::iter::successors(entry(last), move |(_, (_, before))| entry(*before));
+            all.filter_map(move |(id, (other, _))| {
+                let differ = other ^ hash;
                 let distance = differ.count_ones();
                 (distance <= self.distance && self.is_first(table, differ))
                     .then_some(Near { id, distance })
@@ -204,7 +205,7 @@ fn chosen(distance: u32, expected: usize) -> u32 {
         let bits = (chosen * (u64::BITS / pieces)).min(u64::BITS - 1);
         // Bits of pictures are worth less than bits.
         let together = (expected as u64) >> (bits * 3 / 4);
-        let bytes = tables * 4 * (expected.max(slots(expected)) as u64 + slots(expected) as u64);
+        let bytes = tables * (16 * expected as u64 + 4 * slots(expected) as u64);
         (*chosen > 1 && bytes > TABLE_BYTES, tables.saturating_mul(2 + together))
     };
     (1..=MOST_CHOSEN).min_by_key(work).unwrap_or(1)

@@ -253,13 +253,16 @@ fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
             "data": 2 * shards,
             "rejections.jsonl": 1,
             "report.json": 1,
+            "splits.parquet": 1,
             "wids-train.json": 1,
         },
         "notices": [],
     });
     assert_eq!(serde_json::to_value(report).unwrap(), wanted);
     let beside: Vec<_> = tree(out).into_keys().filter(|name| !name.contains('/')).collect();
-    assert_eq!(beside, ["README.md", "rejections.jsonl", "report.json", "wids-train.json"]);
+    let names =
+        ["README.md", "rejections.jsonl", "report.json", "splits.parquet", "wids-train.json"];
+    assert_eq!(beside, names);
     let list: Value =
         serde_json::from_slice(&fs::read(out.join("wids-train.json")).unwrap()).unwrap();
     let listed = list["shardlist"].as_array().unwrap();

@@ -196,7 +196,10 @@ fn a_catalog_is_made_anew_in_its_place() {
     fs::remove_file(scene.release().join("metadata/train-00001-of-00003.jsonl.gz")).unwrap();
     assert!(matches!(index(false), Err(EngineError::NotEmpty { .. })));
     assert_same(&tree(&scene.out()), &before);
+    // What is kept beside it is of it, and goes with it.
+    fs::write(scene.out().join("hashes.parquet"), "").unwrap();
     let made = index(true).unwrap();
+    assert!(!scene.out().join("hashes.parquet").exists());
     assert!(made.pairs < 24 && !scene.out().join(".diptych").exists());
     let after = tree(&scene.out());
     assert!(after != before && after.contains_key("catalog.json"));

@@ -15,12 +15,6 @@ use crate::select::{SelectionReport, SelectionTerms};
 /// Name of the file of what was rejected while pairs were chosen.
 pub(crate) const SELECTED_REJECTIONS: &str = "rejections-selected.jsonl";
 
-/// Name of the file of splits.
-pub(crate) const SPLITS: &str = "splits.parquet";
-
-/// Name of the list of duplicates.
-pub(crate) const DUPLICATES: &str = "duplicates.jsonl";
-
 /// What was chosen of the pairs that were read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selected {

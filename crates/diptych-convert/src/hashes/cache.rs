@@ -265,7 +265,7 @@ impl Table {
             for row in 0..batch.num_rows() {
                 let Some(&file) = numbers.get(&columns.file(row)?) else { continue };
                 if let Some((spot, mut found)) = columns.row(file, row)? {
-                    if matches!(found.seen, Seen::Refused(_)) && !same_limits {
+                    if !same_limits {
                         found.seen = Seen::NotAsked;
                     }
                     rows.push((spot, found));
@@ -440,6 +440,3 @@ fn digest(value: Option<&[u8]>) -> Result<[u8; 16], DamagedBy> {
     let whole = value.and_then(|value| value.try_into().ok());
     whole.ok_or_else(|| DamagedBy::Content("a digest is not of 16 bytes".to_owned()))
 }
-
-#[cfg(test)]
-mod tests;

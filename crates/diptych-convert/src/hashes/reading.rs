@@ -141,8 +141,10 @@ pub(super) fn hash(
 
 /// What is to be known of a picture whose bytes are in memory.
 fn found_in(bytes: &[u8], hashing: &Hashing<'_>) -> Found {
-    let seen = if hashing.level.decodes() {
-        let Limits { pixels, picture_bytes, .. } = hashing.limits;
+    let Limits { pixels, picture_bytes, .. } = hashing.limits;
+    let seen = if hashing.level.decodes() && bytes.len() as u64 > picture_bytes {
+        Seen::Refused(too_large(hashing))
+    } else if hashing.level.decodes() {
         match fingerprint(bytes, DecodeLimits { pixels, bytes: picture_bytes }) {
             Ok(shown) => Seen::Decoded(shown),
             Err(error) => Seen::Refused(error.word()),
@@ -151,6 +153,11 @@ fn found_in(bytes: &[u8], hashing: &Hashing<'_>) -> Found {
         Seen::NotAsked
     };
     Found { bytes: short(&blake3::hash(bytes)), seen }
+}
+
+/// Why a picture is not decoded whose file is too large.
+fn too_large(hashing: &Hashing<'_>) -> &'static str {
+    DecodeError::TooManyBytes { limit: hashing.limits.picture_bytes }.word()
 }
 
 /// The first half of a digest: enough that no two pictures of any dataset share it by chance.
@@ -259,9 +266,8 @@ impl Reading<'_> {
             found_in(&bytes, self.hashing)
         } else {
             let bytes = digest(file.as_ref(), offset, span, buffer)?;
-            let limit = self.hashing.limits.picture_bytes;
-            let refused = DecodeError::TooManyBytes { limit }.word();
-            let seen = if level.decodes() { Seen::Refused(refused) } else { Seen::NotAsked };
+            let too_large = Seen::Refused(too_large(self.hashing));
+            let seen = if level.decodes() { too_large } else { Seen::NotAsked };
             Found { bytes, seen }
         };
         found.push((first, picture));
@@ -320,6 +326,3 @@ fn run(spots: &[Spot]) -> usize {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use diptych_format::written::{DUPLICATES, SPLITS};
 use diptych_pixels::near::NearIndex;
 use diptych_schema::{Address, Split};
 use diptych_storage::output::WriteTree;
@@ -16,7 +17,7 @@ use super::splits::{Decided, Member, Rules, SplitRow, SplitsWriter, Told, decide
 use super::survey::{Names, Needs, survey};
 use super::write::ids_of;
 use super::{Same, SelectError, anchors};
-use crate::catalog::{DUPLICATES, SPLITS};
+
 use crate::error::EngineError;
 use crate::hashes::{CacheFolder, Hashed, Hashing, Level, PictureHash, hash_pictures};
 use crate::input::Input;

@@ -2,6 +2,7 @@
 //! they are so already.
 
 use diptych_format::key::{is_device, key_of};
+use diptych_format::written::{DUPLICATES, SPLITS};
 use sha2::{Digest, Sha256};
 
 /// Longest name that stays as it is, in bytes.
@@ -11,7 +12,8 @@ const NAME_BYTES: usize = 100;
 const UNKNOWN_EDITOR: &str = "unknown";
 
 /// What else stands at the root, in lower case.
-const ROOT: [&str; 4] = ["splits", "readme.md", "report.json", "rejections.jsonl"];
+const ROOT: [&str; 6] =
+    ["splits", "readme.md", "report.json", "rejections.jsonl", SPLITS, DUPLICATES];
 
 /// How the names of the tables at the root begin.
 const TABLES: &str = "metadata-";

@@ -14,6 +14,7 @@ fn found(bytes: &[u8]) -> Fingerprint {
 }
 
 /// A picture with hills of brightness, the same whatever its size, and noise of so many levels.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 255")]
 fn hills((width, height): (u32, u32), seed: u32, noise: u32) -> Vec<u8> {
     let mut chance = seed | 1;
     let mut samples = Vec::new();
@@ -139,7 +140,8 @@ fn every_pixel_is_in_the_cells_with_the_whole_of_it() {
 #[test]
 fn pictures_of_any_shape_are_hashed_and_those_over_the_limits_refused() {
     for size in [(1, 1), (1, 300), (300, 1), (3, 5), (17, 2)] {
-        let samples: Vec<u8> = (0..size.0 * size.1 * 3).map(|i| (i * 31 % 251) as u8).collect();
+        let samples: Vec<u8> =
+            (0_u32..size.0 * size.1 * 3).map(|i| (i * 31).to_le_bytes()[0]).collect();
         found(&plain(size, &samples));
     }
     let picture = hills((32, 32), 1, 0);

@@ -20,7 +20,7 @@ use diptych::inspect::Inspection;
 use diptych::pictures::Pictures;
 use diptych::schema::{Address, MaskOrigin};
 use diptych::storage::Limits;
-use diptych::{EngineError, Request, Silent, SourceRequest};
+use diptych::{EngineError, Request, Silent};
 use serde_json::{Value, json};
 use support::folder::{assert_same, copy, fixtures, tree};
 use support::job::{self, convert, rejections, threads, whole_message};

@@ -69,7 +69,7 @@ fn splits_are_in_names_records_card_and_table_of_every_format() {
         *counts.entry(split.word().to_owned()).or_default() += 1;
     }
     assert_eq!(counts.len(), 3, "{counts:?}");
-    let table = fs::read(chosen.root().join("splits.parquet")).unwrap();
+    let table = fs::read(place.at("chosen").join("splits.parquet")).unwrap();
     for About { name: format, .. } in written() {
         let mut request = place.request(&paths(&sources), &format!("to {format}"));
         shares(&mut request);

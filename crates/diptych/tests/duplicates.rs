@@ -129,7 +129,7 @@ fn the_first_stays_or_the_best_at_every_level_and_on_every_part() {
                     })
                     .collect();
                 let what = format!("{level} on {on}, the best: {best}");
-                let list = json_lines(&chosen.root().join("duplicates.jsonl"));
+                let list = json_lines(&place.at("chosen").join("duplicates.jsonl"));
                 let text = |line: &serde_json::Value, key: &str| {
                     line[key].as_str().unwrap_or_default().to_owned()
                 };

@@ -27,7 +27,7 @@ pub(crate) enum Stored {
 
 impl Photo {
     pub(crate) fn new(seed: u32) -> Self {
-        Self { seed, size: (320, 240) }
+        Self { seed, size: (160, 120) }
     }
 
     /// Its samples, in RGB.

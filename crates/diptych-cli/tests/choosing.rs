@@ -25,9 +25,8 @@ fn what_cannot_be_asked_for_is_refused_and_says_why() {
     let out = dir.path().join("out");
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     fs::write(at("empty"), "").unwrap();
-    fs::write(at("other.csv"), "n,id\n1,a\n").unwrap();
-    let (empty, other, nothing) = (at("empty"), at("other.csv"), at("nothing"));
-    let refused: [(&[&str], i32, &[&str]); 22] = [
+    let (empty, nothing) = (at("empty"), at("nothing"));
+    let refused: [(&[&str], i32, &[&str]); 21] = [
         (&["--where", "edit_typ = 'add'"], 2, &["edit_typ", "edit_type"]),
         (&["--where", "lenght(instruction) > 3"], 2, &["lenght", "length"]),
         (&["--where", "turn = 'x'"], 2, &["turn"]),
@@ -47,7 +46,6 @@ fn what_cannot_be_asked_for_is_refused_and_says_why() {
         (&["--dedup-on", "source"], 2, &["--dedup"]),
         (&["--in-order"], 2, &["--pairs"]),
         (&["--pairs", &nothing], 1, &["nothing"]),
-        (&["--pairs", &other], 1, &["other.csv", "pair_id"]),
         (&["--pairs", &empty], 1, &["empty", "no id"]),
         (&["--split-file", &empty], 1, &["empty"]),
     ];
@@ -65,7 +63,7 @@ fn what_cannot_be_asked_for_is_refused_and_says_why() {
 fn nothing_chosen_is_nothing_converted() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    for args in [["--sample", "0%"], ["--limit", "0"], ["--where", "edit_type = 'nothing'"]] {
+    for args in [["--sample", "0%"], ["--where", "edit_type = 'nothing'"]] {
         let ran = converted(&out, &args);
         assert_eq!(ran.code, Some(4), "{args:?}: {ran:?}");
         let report = json(&out.join("report.json"));

@@ -342,7 +342,13 @@ impl Steps<'_> {
         let decisions = std::mem::take(&mut self.decisions);
         if let Some(splits) = &self.splits {
             let mut table = SplitsWriter::create(self.out, &format!("{at}/{SPLITS}"))?;
-            for (taken, pair_id) in self.taken.iter().zip(ids.iter().flatten()) {
+            // Split by split, as outputs are.
+            let written = |row: u32| of(splits, row).unwrap_or(Split::Train);
+            let pairs = || self.taken.iter().zip(ids.iter().flatten());
+            let pairs = Split::ALL
+                .iter()
+                .flat_map(|split| pairs().filter(move |(taken, _)| written(taken.row) == *split));
+            for (taken, pair_id) in pairs {
                 let row = taken.row as usize;
                 let member = decisions.members.get(row).copied().unwrap_or_default();
                 let book = self.rows.book.get(row).copied().unwrap_or_default();

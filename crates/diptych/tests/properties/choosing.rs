@@ -215,9 +215,9 @@ impl Asked {
             let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
             for pair in pairs {
                 let ties = [&pair.session_id, &pair.group_id].into_iter().flatten();
-                ties.for_each(|tie| {
-                    *sizes.entry(format!("{}/{tie}", pair.dataset)).or_default() += 1
-                });
+                for tie in ties {
+                    *sizes.entry(format!("{}/{tie}", pair.dataset)).or_default() += 1;
+                }
             }
             sizes
         };

@@ -93,6 +93,7 @@ const ABOUT: About = About {
     losses: &[],
     alters: &[],
     fills: FILLS,
+    edit_types: groups::EDIT_TYPES,
     masks: MaskMeaning::Asked,
     terms: &[],
     citation: Some(CITATION),

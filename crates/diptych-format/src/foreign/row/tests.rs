@@ -163,7 +163,8 @@ fn nhr_edit_tells_its_wordings_apart() {
         assert_eq!((pair.pair_id.as_str(), pair.language.as_deref()), ("nhr-edit:s1", Some("zh")));
         let kinds: Vec<_> = pair.instructions.iter().map(|of| of.kind.as_deref()).collect();
         assert_eq!(kinds, [Some("edit_instruction"), Some("augmented_instructions")]);
-        assert_eq!(pair.edit_type, text("add object"));
+        assert_eq!(pair.edit_type, text("add"));
+        assert_eq!(pair.edit_type_native, ["Add object"]);
     }
 }
 

@@ -59,8 +59,10 @@ pub struct Inspection {
     pub parts: Vec<Part>,
     /// Edits read.
     pub edits: u64,
-    /// Those that are pairs.
+    /// Those that are pairs, and for which the condition holds where there is one.
     pub pairs: u64,
+    /// Pairs for which it does not hold.
+    pub unmet: u64,
     /// The same for each dataset and subset.
     pub datasets: Vec<DatasetRead>,
     /// How many pairs of a kind the authors published.
@@ -84,8 +86,10 @@ pub struct DatasetRead {
     pub subset: Option<String>,
     /// Edits read.
     pub edits: u64,
-    /// Those that are pairs.
+    /// Those that are pairs, and for which the condition holds where there is one.
     pub pairs: u64,
+    /// Pairs for which it does not hold.
+    pub unmet: u64,
 }
 
 /// How many pairs of a kind the authors published, and how many are here.
@@ -256,6 +260,7 @@ fn inspection(about: &'static About, terms: &SourceTerms, root: PathBuf, all: Fo
         parts: Vec::new(),
         edits: total.read,
         pairs: total.read - total.rejections() - total.filtered_out(),
+        unmet: total.filtered_out(),
         datasets: books.lines().map(dataset_read).collect(),
         published: published.collect(),
         notices: Vec::new(),
@@ -361,5 +366,5 @@ pub(crate) fn inspect_catalog(
 fn dataset_read(line: crate::report::BookLine) -> DatasetRead {
     let crate::report::BookLine { dataset, subset, book } = line;
     let pairs = book.read - book.rejections() - book.filtered_out();
-    DatasetRead { dataset, subset, edits: book.read, pairs }
+    DatasetRead { dataset, subset, edits: book.read, pairs, unmet: book.filtered_out() }
 }

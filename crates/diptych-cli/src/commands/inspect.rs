@@ -49,7 +49,8 @@ pub(crate) fn inspect(args: args::Inspect, printer: &Printer) -> anyhow::Result<
     }
     let edits: u64 = releases.iter().map(|release| release.edits).sum();
     let pairs: u64 = releases.iter().map(|release| release.pairs).sum();
-    Ok(Outcome::Counted { good: pairs, rejected: edits - pairs })
+    let unmet: u64 = releases.iter().map(|release| release.unmet).sum();
+    Ok(Outcome::Counted { good: pairs, rejected: edits - pairs - unmet })
 }
 
 #[derive(Serialize)]
@@ -141,7 +142,7 @@ fn push_parts(lines: &mut Lines, parts: &[Part], some: usize) {
 /// Whether a release is complete, in words.
 fn completeness(of: &Inspection) -> Vec<String> {
     let mut lines: Vec<_> = of.parts.iter().filter_map(incomplete).collect();
-    let lost = of.edits - of.pairs;
+    let lost = of.edits - of.pairs - of.unmet;
     if of.catalog.is_some() {
         lines.push("how complete the release is, `diptych inspect` of the release says".to_owned());
     } else if lines.is_empty() && lost == 0 {
@@ -210,7 +211,11 @@ fn counted_grouped(count: u64, what: &str) -> String {
 fn push_pairs(lines: &mut Lines, of: &Inspection) {
     let survey = &of.survey;
     let pairs = counted_grouped(of.pairs, "pair");
-    lines.named("edits", &format!("{} read: {pairs}", grouped(of.edits)));
+    let unmet = match of.unmet {
+        0 => String::new(),
+        unmet => format!(", {} of which the condition is not true", grouped(unmet)),
+    };
+    lines.named("edits", &format!("{} read: {pairs}{unmet}", grouped(of.edits)));
     if of.datasets.len() > 1 {
         for line in of.datasets.iter().take(VALUES * 8) {
             let name = line.subset.as_ref().unwrap_or(&line.dataset);

@@ -71,3 +71,33 @@ pub(crate) fn from_hex(text: &str) -> Option<u128> {
     let digits = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
     digits.then(|| u128::from_str_radix(text, 16).ok()).flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Piece;
+    use diptych_storage::RelPath;
+
+    #[test]
+    fn anchors_are_what_the_documents_say() {
+        let pieces = vec![Piece { path: RelPath::new("a/b.tar").unwrap(), length: 9, modified: 0 }];
+        let files = [CatalogFile { source: "imgedit".to_owned(), pieces }];
+        let range = Address::Range { file: 0, offset: 512, length: 7 };
+        let cell = Address::Cell { file: 0, row_group: 1, column: 2, row: 3, length: 7 };
+        // Worked out with another program.
+        for (anchor, expected) in [
+            (session("imgedit", "part0:7"), "e4c797093af90c8aedfc1f4320206334"),
+            (group("pape", "COCO:1"), "ff188c6d304b70f8595c98a0c267cc0a"),
+            (bytes(0xabc), "6313d523cb4e2c06fb4d31948faa1091"),
+            (pixels(1), "c678ff332bb67e0d6059561bc19a539e"),
+            (near(255), "117d025106b5f9396c12239c548d71a6"),
+            (place(&files, &range), "d3bebe996e0e6d4d0cdfac7da65321ff"),
+            (place(&files, &cell), "04d86f59857dbae6f1f0f58cd90c460e"),
+        ] {
+            assert_eq!(hex(anchor), expected);
+            assert_eq!(from_hex(expected), Some(anchor));
+        }
+        assert_eq!(from_hex("0x"), None);
+        assert_eq!(from_hex(&"g".repeat(32)), None);
+    }
+}

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use diptych_format::Notice;
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, WriteTree};
 
@@ -24,7 +23,7 @@ use crate::catalog::{
 use crate::error::EngineError;
 use crate::index::{IndexJob, RejectionLines, write_catalog};
 use crate::input::{Input, all_probed};
-use crate::observe::{Event, Observer};
+use crate::observe::Observer;
 use crate::plan::LIMIT;
 use crate::report::Books;
 use crate::request::Request;
@@ -150,7 +149,6 @@ pub(super) struct Steps<'a> {
     pub(super) listed: Vec<u32>,
     pub(super) taken: Vec<Taken>,
     pub(super) report: SelectionReport,
-    pub(super) notices: Vec<Notice>,
     pub(super) decisions: Decisions,
 }
 
@@ -194,7 +192,6 @@ impl<'a> Steps<'a> {
             listed: Vec::new(),
             taken: Vec::new(),
             report: SelectionReport::default(),
-            notices: Vec::new(),
             decisions: Decisions::default(),
         })
     }
@@ -351,10 +348,6 @@ impl<'a> Steps<'a> {
             partitions.push(partition.clone());
         }
         books.add(&pool.earlier);
-        let mut notices = pool.notices.clone();
-        notices.append(&mut self.notices);
-        let chosen_notices = notices.iter().skip(pool.notices.len());
-        chosen_notices.for_each(|notice| job.observer.event(Event::Noticed(notice.clone())));
         let head = Head {
             catalog_version: CATALOG_VERSION,
             schema_version: SCHEMA_VERSION,
@@ -364,7 +357,7 @@ impl<'a> Steps<'a> {
             limits: job.request.limits.changed(),
             sources: pool.sources.clone(),
             partitions,
-            notices,
+            notices: pool.notices.clone(),
             selected: Some(Selected {
                 terms: job.terms.clone(),
                 files: ids.iter().map(|ids| ids.len() as u64).collect(),

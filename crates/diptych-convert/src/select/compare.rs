@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use diptych_format::Notice;
 use diptych_format::written::{DUPLICATES, SPLITS};
 use diptych_pixels::near::NearIndex;
 use diptych_schema::{Address, Split};
@@ -21,6 +22,7 @@ use super::{Same, SelectError, anchors};
 use crate::error::EngineError;
 use crate::hashes::{CacheFolder, Hashed, Hashing, Level, PictureHash, hash_pictures};
 use crate::input::Input;
+use crate::observe::Event;
 use crate::work::{self, EXCLUDED, damaged};
 
 /// What was found of pictures, for what is written at the end.
@@ -100,7 +102,7 @@ impl Steps<'_> {
         }
         let Hashed { hashes: found, undecoded, notices, .. } =
             hash_of(self, self.pool, self.job.inputs, work::READ, &addresses, level)?;
-        self.notices.extend(notices);
+        self.tell(notices);
         for (why, count) in undecoded {
             *self.report.by_bytes_only.entry(why.to_owned()).or_default() += count;
         }
@@ -115,6 +117,12 @@ impl Steps<'_> {
             }
         }
         Ok(hashes)
+    }
+
+    /// Tells what became of hashes that are kept. It decides nothing, so the report does not have it.
+    fn tell(&self, notices: Vec<Notice>) {
+        let told = notices.into_iter().map(Event::Noticed);
+        told.for_each(|event| self.job.observer.event(event));
     }
 
     /// Drops what shares a source picture with what is excluded.
@@ -137,7 +145,7 @@ impl Steps<'_> {
             Same::Level(level) => {
                 let Hashed { hashes, notices, .. } =
                     hash_of(self, &pool, self.job.excluded, EXCLUDED, &rows.source, level)?;
-                self.notices.extend(notices);
+                self.tell(notices);
                 for hash in hashes.into_iter().flatten() {
                     nodes.extend(nodes_of(hash));
                     near.extend(hash.near.filter(|_| matches!(level, Level::Near(_))));
@@ -334,7 +342,13 @@ impl Steps<'_> {
         let decisions = std::mem::take(&mut self.decisions);
         if let Some(splits) = &self.splits {
             let mut table = SplitsWriter::create(self.out, &format!("{at}/{SPLITS}"))?;
-            for (taken, pair_id) in self.taken.iter().zip(ids.iter().flatten()) {
+            // Split by split, as outputs are.
+            let written = |row: u32| of(splits, row).unwrap_or(Split::Train);
+            let pairs = || self.taken.iter().zip(ids.iter().flatten());
+            let pairs = Split::ALL
+                .iter()
+                .flat_map(|split| pairs().filter(move |(taken, _)| written(taken.row) == *split));
+            for (taken, pair_id) in pairs {
                 let row = taken.row as usize;
                 let member = decisions.members.get(row).copied().unwrap_or_default();
                 let book = self.rows.book.get(row).copied().unwrap_or_default();

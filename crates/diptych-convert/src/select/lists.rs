@@ -258,7 +258,7 @@ mod tests {
         }
         let error = read(b"a\n\xFF\n").unwrap_err().to_string();
         assert!(error.ends_with("row 2: it is no text of an id"), "{error}");
-        let mut long = vec![b'a'; LINE_BYTES as usize + 5];
+        let mut long = vec![b'a'; usize::try_from(LINE_BYTES).unwrap() + 5];
         long.push(b'\n');
         assert!(read(&long).is_err());
     }

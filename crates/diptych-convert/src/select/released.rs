@@ -11,26 +11,39 @@ use super::anchors;
 use super::splits::{SplitRow, SplitsWriter};
 use crate::catalog::{Catalog, column};
 use crate::error::{DamagedBy, EngineError};
-use crate::plan::{Plan, id_digest};
+use crate::plan::{Plan, Run, id_digest};
 use crate::work::damaged;
 
 const COLUMNS: [&str; 5] = ["pair_id", "dataset", "split", "session_id", "group_id"];
 
-/// Writes the table of the pairs of a plan, in the order of the catalog.
+/// Writes the table of the pairs of a plan, split by split, each in the order of the catalog.
 pub(crate) fn write_splits_as_released(
     out: &LocalOutput,
     path: &str,
     catalog: &Catalog,
     plan: &Plan,
 ) -> Result<(), EngineError> {
-    let columns: BTreeSet<String> = COLUMNS.map(str::to_owned).into();
     let mut runs: Vec<_> = plan.units.iter().flat_map(|unit| &unit.runs).copied().collect();
     runs.sort_by_key(|run| (run.partition, run.first));
     let mut table = SplitsWriter::create(out, path)?;
-    let mut runs = runs.into_iter().peekable();
+    // A pass for each, so that no pair has to be held.
+    for split in Split::ALL {
+        write_split(catalog, &runs, *split, &mut table)?;
+    }
+    table.close()
+}
+
+fn write_split(
+    catalog: &Catalog,
+    runs: &[Run],
+    split: Split,
+    table: &mut SplitsWriter,
+) -> Result<(), EngineError> {
+    let columns: BTreeSet<String> = COLUMNS.map(str::to_owned).into();
+    let mut runs = runs.iter().copied().peekable();
     for file in 0..catalog.pair_files() {
         let mut number = 0_u64;
-        let is_here = |run: &crate::plan::Run| run.partition as usize == file;
+        let is_here = |run: &Run| run.partition as usize == file;
         if !runs.peek().is_some_and(is_here) {
             continue;
         }
@@ -55,6 +68,11 @@ pub(crate) fn write_splits_as_released(
                     continue;
                 }
                 let text = |of: &StringArray| of.is_valid(row).then(|| of.value(row).to_owned());
+                let own = text(splits).as_deref().and_then(Split::from_word);
+                // As it is written.
+                if own.unwrap_or(Split::Train) != split {
+                    continue;
+                }
                 let dataset = datasets.value(row);
                 let session = text(sessions).map(|name| anchors::session(dataset, &name));
                 let group = text(groups).map(|name| anchors::group(dataset, &name));
@@ -63,7 +81,7 @@ pub(crate) fn write_splits_as_released(
                 table.push(SplitRow {
                     pair_id: ids.value(row).to_owned(),
                     dataset: dataset.to_owned(),
-                    split: text(splits).as_deref().and_then(Split::from_word),
+                    split: own,
                     component: all.iter().copied().min().unwrap_or_else(alone),
                     anchors: all,
                     near: None,
@@ -73,7 +91,7 @@ pub(crate) fn write_splits_as_released(
         // What is left of the file's runs lies behind its end, which units have told of.
         while runs.next_if(is_here).is_some() {}
     }
-    table.close()
+    Ok(())
 }
 
 fn texts<'a>(

@@ -186,7 +186,7 @@ mod tests {
             split,
             component: u128::from(number),
             anchors: vec![u128::from(number), u128::MAX],
-            near: (number % 2 == 0).then_some(u64::MAX - u64::from(number)),
+            near: number.is_multiple_of(2).then_some(u64::MAX - u64::from(number)),
         };
         let splits = [Some(Split::Train), None, Some(Split::Test), Some(Split::Val)];
         let rows: Vec<_> =

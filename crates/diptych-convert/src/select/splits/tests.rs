@@ -121,8 +121,8 @@ fn what_is_the_inverse_of_another_and_what_is_near_belong_together() {
 fn collisions_are_components_of_several_datasets() {
     let mut members: Vec<_> =
         (0..300).map(|number| member(number, &[u128::from(number / 2 + 1)])).collect();
-    for (number, member) in members.iter_mut().enumerate() {
-        member.dataset = number as u32 % 2;
+    for (number, member) in (0_u32..).zip(&mut members) {
+        member.dataset = number % 2;
     }
     let (count, told) = decided(&members, None, &[]).collisions;
     assert_eq!((count, told.len()), (150, TOLD));
@@ -214,7 +214,7 @@ proptest! {
         let shares: Shares = SHARES.parse().unwrap();
         let found = decided(&all, Some(&shares), &[]);
         let expected = obvious(&all, 4);
-        prop_assert_eq!(found.count as usize, expected.iter().collect::<BTreeSet<_>>().len());
+        prop_assert_eq!(found.count, expected.iter().collect::<BTreeSet<_>>().len() as u64);
         for a in 0..all.len() {
             for b in 0..all.len() {
                 if expected[a] == expected[b] {

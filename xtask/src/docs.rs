@@ -1,8 +1,9 @@
 //! Text that is made from what the program declares: the table of formats in the README, the
 //! layouts of others that are known, the limits, the formats' options, losses and counts, the columns
-//! of the schema, and the help of each command.
+//! of the schema, the edit types, and the help of each command.
 
 mod commands;
+mod edit_types;
 mod foreign;
 mod formats;
 mod limits;
@@ -48,6 +49,7 @@ fn make(root: &Path) -> anyhow::Result<Tree> {
         ("README.md".to_owned(), readme.into_bytes()),
         ("docs/foreign.md".to_owned(), foreign.into_bytes()),
         ("docs/formats.md".to_owned(), formats::page(diptych::FORMATS).into_bytes()),
+        ("docs/edit-types.md".to_owned(), edit_types::page(diptych::FORMATS).into_bytes()),
         ("docs/schema.md".to_owned(), schema::page(diptych::FORMATS).into_bytes()),
         ("docs/commands.md".to_owned(), commands::page()?.into_bytes()),
     ]))
@@ -115,8 +117,8 @@ mod tests {
         for part in ["differs: README.md", "missing: docs/formats.md", COMMAND] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 6 files, 6 changed");
-        assert_eq!(run(root.path(), false).unwrap(), "documents: 6 files, 0 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 7 files, 7 changed");
+        assert_eq!(run(root.path(), false).unwrap(), "documents: 7 files, 0 changed");
         run(root.path(), true).unwrap();
     }
 }

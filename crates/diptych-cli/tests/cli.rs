@@ -293,10 +293,11 @@ fn what_masks_are_made_from_is_asked_for_in_words_and_told() {
     let options = &report["options"];
     assert_eq!(options["mask_from"], json!({"inter-edit-train": ["difference", "release"]}));
     assert_eq!(options["difference"], json!({"aspect": "0.03"}));
-    // A released mask alone is nothing to talk about.
+    // A released mask alone is nothing to talk about, nor are edit types that are shared words.
     let (_dir, out) = place();
     let ran = line(convert, &out);
     assert!(!ran.stderr.contains("masks: "), "{ran:?}");
+    assert!(!ran.stderr.contains("edit types"), "{ran:?}");
 }
 
 #[test]

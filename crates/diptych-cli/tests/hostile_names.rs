@@ -279,6 +279,8 @@ fn texts_of_a_release_are_texts_everywhere() {
         let ended = scene.run("convert", &["--to", to, "-v", "--json"]);
         ended.with(3);
         assert!(!ended.stderr.lines().any(|line| line.starts_with("hint:")), "{}", ended.stderr);
+        let told = "\nedit types that are not in the shared vocabulary: 1 ";
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
         let card = fs::read_to_string(scene.out().join("README.md")).unwrap();
         for part in ["<script", "<img", "\x1b", "\u{202e}", "javascript:"] {
             assert!(!card.contains(part), "{to}: {part} is in {card}");

@@ -268,6 +268,7 @@ mod tests {
             losses: &[],
             alters: &[],
             fills: &[],
+            edit_types: &[],
             masks: diptych_format::MaskMeaning::None,
             terms: &[],
             citation: None,

@@ -20,6 +20,7 @@ use diptych_storage::{ReadAt, RelPath};
 
 use crate::GENERATOR;
 use crate::catalog::{Catalog, SELECTED_REJECTIONS, copy_lines};
+use crate::edit_types::EditTypeBooks;
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::plan::Plan;
@@ -106,7 +107,11 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
     }
     books.check()?;
     let mut masks = MaskBooks::default();
-    receipts.iter().for_each(|receipt| masks.add(&receipt.masks));
+    let mut edit_types = EditTypeBooks::default();
+    for receipt in receipts {
+        masks.add(&receipt.masks);
+        edit_types.add(&receipt.edit_types);
+    }
     let terms = &plan.terms;
     Ok(Report {
         report_version: REPORT_VERSION,
@@ -121,6 +126,7 @@ fn report(catalog: &Catalog, plan: &Plan, receipts: &[Receipt]) -> Result<Report
         datasets: books,
         splits,
         masks,
+        edit_types,
         selection: catalog.head().selected.as_ref().map(|selected| selected.report.clone()),
         entries: BTreeMap::new(),
         notices: catalog.head().notices.clone(),

@@ -14,7 +14,7 @@
 //! - [`hashes`]: what pictures have in common.
 //! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
 //! - [`run`]: units, each alone, in any order, by any process.
-//! - [`masks`]: what became of masks.
+//! - [`masks`]: what became of masks; [`edit_types`]: which kinds of edit were written.
 //! - [`hashes`]: what pictures have in common.
 //! - [`pictures`]: the pictures that a catalog's addresses mean.
 //! - [`finish`]: names, card, [`report`] and the books.
@@ -22,6 +22,7 @@
 
 pub mod catalog;
 pub mod detect;
+pub mod edit_types;
 mod engine;
 pub mod error;
 pub mod finish;

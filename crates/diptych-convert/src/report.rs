@@ -7,6 +7,7 @@ use diptych_format::{Edit, Notice, Rejection};
 use diptych_schema::{EditPair, Split};
 use serde::{Deserialize, Serialize};
 
+use crate::edit_types::EditTypeBooks;
 use crate::error::EngineError;
 use crate::masks::MaskBooks;
 use crate::request::{MaskGrid, OptionValues, OriginWord, SourceTerms, Terms};
@@ -252,6 +253,10 @@ pub struct Report {
     /// What became of masks, by dataset and edit type.
     #[serde(default)]
     pub masks: MaskBooks,
+    /// Which kinds of edit were written, by dataset. Reports from before they were counted do not
+    /// say it.
+    #[serde(default)]
+    pub edit_types: EditTypeBooks,
     /// How pairs were chosen, where not all were taken as they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionReport>,

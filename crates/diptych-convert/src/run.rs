@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
+use crate::edit_types::EditTypeBooks;
 use crate::error::{DamagedBy, EngineError};
 use crate::index::RejectionLines;
 use crate::masks::MaskBooks;
@@ -53,6 +54,9 @@ pub struct Receipt {
     pub licences: BTreeMap<String, u64>,
     /// What became of masks.
     pub masks: MaskBooks,
+    /// Which kinds of edit were written. Receipts from before they were counted do not say it.
+    #[serde(default)]
+    pub edit_types: EditTypeBooks,
 }
 
 /// What units are run with.
@@ -233,6 +237,7 @@ fn write_unit(
         picture_bytes: 0,
         licences: BTreeMap::new(),
         masks: MaskBooks::default(),
+        edit_types: EditTypeBooks::default(),
     };
     let mut row = job.plan.first_row(number);
     let mut files = BTreeSet::new();
@@ -296,6 +301,7 @@ fn enter(receipt: &mut Receipt, atom: &Atom) -> u64 {
         let Sample { pair, source, references, target, mask, .. } = sample;
         receipt.books.of(&pair.dataset, pair.subset.as_deref()).written += 1;
         receipt.masks.enter(sample);
+        receipt.edit_types.enter(&pair.dataset, pair.edit_type.as_deref());
         if let Some(licence) = &pair.licence {
             *receipt.licences.entry(licence.clone()).or_default() += 1;
         }

@@ -11,7 +11,7 @@
 pub mod known;
 mod row;
 
-use diptych_schema::{Edited, Split, vocabulary};
+use diptych_schema::{EditTypes, Edited, Split, vocabulary};
 use diptych_storage::text::printable;
 
 use self::known::{Known, Shapes};
@@ -103,8 +103,8 @@ pub struct ColumnMap {
     pub dataset: Option<String>,
     /// Columns and the fields that are taken for them.
     pub fields: Vec<(Column, String)>,
-    /// Words of edit types that the shared vocabulary has another word for.
-    pub edit_types: &'static [(&'static str, &'static str)],
+    /// The words that the set has for kinds of edit, and the shared word for each.
+    pub edit_types: EditTypes,
 }
 
 /// Why a map cannot be taken.

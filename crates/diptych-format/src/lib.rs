@@ -50,6 +50,7 @@ pub use reader::{Edit, Edits, Part, Probe, Reader, Rest, SourceFile, Stated, Tal
 pub use rejection::{Notice, Rejection};
 pub use writer::{Atom, Grain, Payload, Sample, UnitFiles, UnitWriter, Writer};
 
+use diptych_schema::EditTypes;
 use diptych_storage::{Limits, ReadTree};
 
 /// What a format is, as data: help, the table in the docs and detection come from it.
@@ -74,6 +75,9 @@ pub struct About {
     pub alters: &'static [Alteration],
     /// Which columns of the canonical schema its releases fill, and from what.
     pub fills: &'static [Fill],
+    /// The words that its releases have for kinds of edit, and the shared word for each: what
+    /// its reader goes by. Empty where the format is of no dataset.
+    pub edit_types: EditTypes,
     /// What the masks of its releases say.
     pub masks: MaskMeaning,
     /// What its authors state of rights that no field of a pair says: a sentence each, about the

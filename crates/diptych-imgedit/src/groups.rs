@@ -3,22 +3,51 @@
 //!
 //! Counts were measured on the full download. They are for copies to be held against.
 
-/// What was asked of the editors of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Task {
-    Add,
-    Remove,
-    Replace,
-    Adjust,
-    Background,
-    Style,
-    Action,
-    Hybrid,
-    Extract,
-    ReferenceReplace,
-    ContentMemory,
-    ContentUnderstanding,
-    VersionBacktracking,
+use diptych_schema::{EditTypes, vocabulary};
+
+/// The words that rows, files and folders have for what was asked: those of `result.json`, those
+/// that the names of Parquet files begin with, and those of the benchmark, which has an older one
+/// for an adjustment and shortens two.
+pub(crate) const EDIT_TYPES: EditTypes = &[
+    ("action", "action"),
+    ("add", "add"),
+    ("adjust", "adjust"),
+    ("alter", "adjust"),
+    ("background", "background"),
+    ("compose", "hybrid"),
+    ("content_memory", "content_memory"),
+    ("content_understand", "content_understanding"),
+    ("content_understanding", "content_understanding"),
+    ("extract", "extract"),
+    ("hybrid", "hybrid"),
+    ("reference_extract", "extract"),
+    ("reference_replace", "reference_replace"),
+    ("remove", "remove"),
+    ("replace", "replace"),
+    ("style", "style"),
+    ("style_transfer", "style"),
+    ("version_backtrace", "version_backtracking"),
+    ("version_backtrack", "version_backtracking"),
+    ("version_backtracking", "version_backtracking"),
+];
+
+vocabulary! {
+    /// What was asked of the editors of a group.
+    pub(crate) Task {
+        Add = "add",
+        Remove = "remove",
+        Replace = "replace",
+        Adjust = "adjust",
+        Background = "background",
+        Style = "style",
+        Action = "action",
+        Hybrid = "hybrid",
+        Extract = "extract",
+        ReferenceReplace = "reference_replace",
+        ContentMemory = "content_memory",
+        ContentUnderstanding = "content_understanding",
+        VersionBacktracking = "version_backtracking",
+    }
 }
 
 /// Which masks lie in a sample's folder.
@@ -35,47 +64,12 @@ pub(crate) enum Masks {
 }
 
 impl Task {
-    /// The word for it.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Remove => "remove",
-            Self::Replace => "replace",
-            Self::Adjust => "adjust",
-            Self::Background => "background",
-            Self::Style => "style",
-            Self::Action => "action",
-            Self::Hybrid => "hybrid",
-            Self::Extract => "extract",
-            Self::ReferenceReplace => "reference_replace",
-            Self::ContentMemory => "content_memory",
-            Self::ContentUnderstanding => "content_understanding",
-            Self::VersionBacktracking => "version_backtracking",
-        }
-    }
-
     /// The task of a Parquet file that is in no table, by the beginning of its name.
     pub(crate) fn of_stem(stem: &str) -> Option<Self> {
-        const BEGINNINGS: [(&str, Task); 16] = [
-            ("reference_extract", Task::Extract),
-            ("reference_replace", Task::ReferenceReplace),
-            ("content_memory", Task::ContentMemory),
-            ("content_understanding", Task::ContentUnderstanding),
-            ("version_backtracking", Task::VersionBacktracking),
-            ("style_transfer", Task::Style),
-            ("adjust", Task::Adjust),
-            ("compose", Task::Hybrid),
-            ("hybrid", Task::Hybrid),
-            ("action", Task::Action),
-            ("add", Task::Add),
-            ("remove", Task::Remove),
-            ("replace", Task::Replace),
-            ("background", Task::Background),
-            ("extract", Task::Extract),
-            ("style", Task::Style),
-        ];
         let stem = stem.strip_prefix("results_").unwrap_or(stem);
-        BEGINNINGS.iter().find(|(beginning, _)| stem.starts_with(beginning)).map(|(_, task)| *task)
+        let begins = EDIT_TYPES.iter().filter(|(native, _)| stem.starts_with(native));
+        let (_, word) = begins.max_by_key(|(native, _)| native.len())?;
+        Self::from_word(word)
     }
 
     /// What a turn of such a session edits. Only content memory goes on with what the turn before
@@ -322,6 +316,10 @@ mod tests {
         assert_eq!(Task::of_stem("compose_part0"), Some(Task::Hybrid));
         assert_eq!(Task::of_stem("results_add_laion_part9"), Some(Task::Add));
         assert_eq!(Task::of_stem("holiday"), None);
+        // Every word is that of a task.
+        for (native, word) in EDIT_TYPES {
+            assert_eq!(Task::of_stem(native).map(Task::word), Some(*word), "{native}");
+        }
     }
 
     #[test]

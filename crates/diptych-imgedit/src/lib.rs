@@ -93,6 +93,7 @@ const ABOUT: About = About {
     losses: &[],
     alters: &[],
     fills: FILLS,
+    edit_types: groups::EDIT_TYPES,
     masks: MaskMeaning::Asked,
     terms: &[],
     citation: Some(CITATION),
@@ -112,7 +113,7 @@ const FILLS: &[Fill] = &[
     Fill { column: "premise", from: "the prompt of a row's first entry, where it has no pictures" },
     Fill {
         column: "edit_type",
-        from: "the task, as the Parquet file's name says; for a turn its operation in `result.json`",
+        from: "the task, as the Parquet file's name says, by the shared word; for a turn its operation in `result.json`",
     },
     Fill { column: "edit_type_native", from: "`edit_type` of `result.json`" },
     Fill { column: "instruction", from: "`prompt`, as it is" },

@@ -3,11 +3,12 @@
 use diptych_schema::text::language_of;
 use diptych_schema::{
     Combine, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Picture, Reference,
+    edit_type,
 };
 use serde_json::value::RawValue;
 
 use crate::NAME;
-use crate::groups::{Masks, Task};
+use crate::groups::{EDIT_TYPES, Masks, Task};
 use crate::layout::Partition;
 
 /// What a reference is to the edit: the picture of the object that is to be put in.
@@ -77,7 +78,7 @@ pub(crate) fn pair(id: Id<'_>, parts: Parts) -> EditPair {
         turn,
         base: turn.zip(partition.task).map(|(turn, task)| task.base(turn)),
         premise,
-        edit_type: partition.task.map(|task| task.word().to_owned()),
+        edit_type: partition.task.and_then(|task| edit_type::shared(task.word(), EDIT_TYPES)),
         language: prompt.as_deref().and_then(|text| language_of(text, Some("en"))),
         instruction: prompt,
         references: references.into_iter().map(reference).collect(),

@@ -26,6 +26,7 @@ mod wire;
 use diptych_format::{
     About, Citation, Detection, Fill, Format, FormatError, MaskMeaning, Reader, ReaderInput,
 };
+use diptych_schema::EditTypes;
 use diptych_storage::ReadTree;
 
 /// The format.
@@ -46,6 +47,7 @@ const ABOUT: About = About {
     losses: &[],
     alters: &[],
     fills: FILLS,
+    edit_types: EDIT_TYPES,
     masks: MaskMeaning::Asked,
     terms: &[],
     citation: Some(Citation {
@@ -59,11 +61,15 @@ const ABOUT: About = About {
     published: parts::PUBLISHED,
 };
 
+/// All that the whole release has.
+const EDIT_TYPES: EditTypes =
+    &[("add", "add"), ("local", "local"), ("remove", "remove"), ("texture", "texture")];
+
 const FILLS: &[Fill] = &[
     Fill { column: "pair_id", from: "`sample_id`, to at least seven digits; else file and row" },
     Fill { column: "dataset", from: "always `inter-edit-train`" },
     Fill { column: "split", from: "the name of the metadata shard (`train-...`)" },
-    Fill { column: "edit_type", from: "`edit_type`, lower-cased" },
+    Fill { column: "edit_type", from: "`edit_type`, by the shared word" },
     Fill { column: "edit_type_native", from: "`edit_type`" },
     Fill { column: "instruction", from: "`instruction`, as it is" },
     Fill {

@@ -12,19 +12,19 @@ use diptych_format::{
 };
 use diptych_schema::text::language_of;
 use diptych_schema::{
-    Combine, EditBox, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Picture,
+    Combine, EditBox, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Picture, edit_type,
 };
 use diptych_storage::rows::{RowEvent, Rows};
 use diptych_storage::text::printable;
 use diptych_storage::{Limits, ReadTree};
 
-use crate::NAME;
 use crate::layout::{Layout, Metadata, Shards};
 use crate::manifest::{MANIFEST, Manifest};
 use crate::parts::{Found, parts};
 use crate::pictures::Pictures;
 use crate::shards::shard_holds;
 use crate::wire::{self, BoundingBox, PictureName, Row, RowFault};
+use crate::{EDIT_TYPES, NAME};
 
 pub(crate) struct InterEditReader {
     tree: Arc<dyn ReadTree>,
@@ -416,7 +416,8 @@ fn pair(
     native: String,
 ) -> EditPair {
     let PairPictures { source, target, mask } = pictures;
-    let edit_type = row.edit_type.as_ref().map(|edit_type| edit_type.to_lowercase());
+    let edit_type =
+        row.edit_type.as_deref().and_then(|native| edit_type::shared(native, EDIT_TYPES));
     let mut labels = Vec::new();
     if let Some(better) = row.better_data {
         labels.push(Label { name: "better_data".to_owned(), value: better.to_string() });

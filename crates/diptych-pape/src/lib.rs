@@ -40,6 +40,7 @@ use diptych_format::{
     About, Alteration, Altered, Citation, Detection, Fill, Format, FormatError, MaskMeaning,
     OptionKind, OptionSpec, Options, Reader, ReaderInput, Used, Writer,
 };
+use diptych_schema::EditTypes;
 use diptych_storage::ReadTree;
 
 /// The format.
@@ -104,6 +105,7 @@ const ABOUT: About = About {
         },
     ],
     fills: FILLS,
+    edit_types: EDIT_TYPES,
     masks: MaskMeaning::Changed,
     terms: &[
         "Its source photographs are those of COCO, ImageNet and Places, and stay under the terms of \
@@ -118,6 +120,10 @@ const ABOUT: About = About {
     published: parts::PUBLISHED,
 };
 
+/// Its rows say no more of an edit than which of the two it is: both put another thing in the
+/// place of one.
+const EDIT_TYPES: EditTypes = &[("normal", "replace"), ("abnormal", "replace")];
+
 const FILLS: &[Fill] = &[
     Fill {
         column: "pair_id",
@@ -128,7 +134,7 @@ const FILLS: &[Fill] = &[
     Fill { column: "split", from: "`splits/*.json`, by subset and `image_id`" },
     Fill { column: "group_id", from: "the row: its two edits are a group" },
     Fill { column: "variant", from: "`normal` or `abnormal`" },
-    Fill { column: "edit_type", from: "always `replace`" },
+    Fill { column: "edit_type", from: "the variant, by the shared word: always `replace`" },
     Fill { column: "instruction", from: "`normal_prompt`, `abnormal_prompt`" },
     Fill {
         column: "language",

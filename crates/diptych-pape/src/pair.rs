@@ -4,16 +4,18 @@ use diptych_format::archives::{NotFound, PictureFault};
 use diptych_format::foreign::split_of;
 use diptych_format::record::{FoundPictures, Restored};
 use diptych_schema::text::language_of;
-use diptych_schema::{Combine, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Score};
+use diptych_schema::{
+    Combine, EditPair, Edited, Grid, Label, Mask, MaskOrigin, MaskPart, Score, edit_type,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::NAME;
 use crate::extra::Extra;
 use crate::layout::{Editor, Role, Side};
 use crate::pictures::Pictures;
 use crate::splits::{Said, Splits, strictness};
 use crate::wire::{Prompt, Row};
+use crate::{EDIT_TYPES, NAME};
 
 /// The row's language: what it says, else what its prompts are written in. `None` where it has
 /// none.
@@ -344,7 +346,7 @@ fn pair(called: &Called<'_>, side: Side, found: FoundPictures, splits: &Splits) 
         split,
         group_id: Some(called.group_id.clone()),
         variant: Some(side.word().to_owned()),
-        edit_type: Some("replace".to_owned()),
+        edit_type: edit_type::shared(side.word(), EDIT_TYPES),
         instruction: instruction.map(str::to_owned),
         language: called.language.clone(),
         editor: editor.editor.clone(),

@@ -6,17 +6,20 @@
 //!
 //! - [`EditPair`] and the types it is made of: [`pair`], [`picture`], [`mask`].
 //! - [`arrow`]: the Arrow schema of the catalog and the way between pairs and record batches.
+//! - [`edit_type`]: the kinds of edit that all datasets share.
 //! - [`text`]: the rule by which an instruction's language is told.
 //!
 //! A field that a release does not have is `None` (a list: empty), never `""`, `0` or a value
 //! that nobody published.
 
 pub mod arrow;
+pub mod edit_type;
 pub mod mask;
 pub mod pair;
 pub mod picture;
 pub mod text;
 
+pub use edit_type::EditTypes;
 pub use mask::{Combine, Edited, Grid, Mask, MaskOrigin, MaskPart};
 pub use pair::{
     BoxStatus, Caption, EditBox, EditPair, InstructionVariant, Label, Region, Score, Split,

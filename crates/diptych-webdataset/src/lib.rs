@@ -62,6 +62,7 @@ const ABOUT: About = About {
     alters: Alteration::OF_RECORDS,
     fills: FILLS,
     // Whose masks they are is not known of all that is in one.
+    edit_types: &[],
     masks: MaskMeaning::Asked,
     terms: &[],
     citation: None,

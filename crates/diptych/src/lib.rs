@@ -49,8 +49,8 @@
 pub use diptych_condition as condition;
 pub use diptych_convert::{
     DryRun, Engine, EngineError, Event, GENERATOR, MaskGrid, Observer, Outcome, Request, Silent,
-    SourceRequest, catalog, detect, error, hashes, inspect, masks, observe, pictures, plan, recipe,
-    report, request, select,
+    SourceRequest, catalog, detect, edit_types, error, hashes, inspect, masks, observe, pictures,
+    plan, recipe, report, request, select,
 };
 pub use diptych_convert::{Indexed, RunRequest};
 pub use diptych_format as format;

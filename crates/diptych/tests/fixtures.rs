@@ -217,6 +217,16 @@ fn masks_by_edit_type(samples: &[Sample]) -> Value {
     told.into_iter().map(line).collect()
 }
 
+/// What the report tells of edit types: all of them are shared words.
+fn edit_types(samples: &[Sample]) -> Value {
+    let mut shared: BTreeMap<String, u64> = BTreeMap::new();
+    for sample in samples {
+        let edit_type = sample.record()["edit_type"].as_str().unwrap().to_owned();
+        *shared.entry(edit_type).or_default() += 1;
+    }
+    json!([{"dataset": "inter-edit-train", "shared": shared, "none": 0}])
+}
+
 fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
     let names = shard_names(out);
     let shards = names.len();
@@ -247,6 +257,7 @@ fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
         "picture_bytes": picture_bytes,
         "output_bytes": bytes,
         "masks": masks_by_edit_type(samples),
+        "edit_types": edit_types(samples),
         "entries": {
             ".nv-meta": tree(&out.join(".nv-meta")).len(),
             "README.md": 1,

@@ -184,6 +184,7 @@ mod tests {
                 losses: &["colour of the sky"],
                 alters: &[Alteration { of: Altered::Split, says: "gone | lost" }],
                 fills: &[],
+                edit_types: &[],
                 masks: diptych::format::MaskMeaning::None,
                 terms: &[],
                 citation: None,

@@ -1,10 +1,12 @@
 //! `convert` and `index`.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use diptych::Request;
+use diptych::edit_types::{EditTypeBook, FURTHER};
 use diptych::masks::MaskBook;
 use diptych::report::{Book, BookLine, Books, Report};
 use diptych::schema::Split;
@@ -70,6 +72,7 @@ fn summary(out: &Path, report: &Report) -> String {
     }
     report.selection.iter().for_each(|chosen| text.push_str(&chosen::told(chosen)));
     text.push_str(&masks(&report.masks.total()));
+    text.push_str(&unmapped(&report.edit_types.total()));
     if total.rejections() > 0 {
         let _ = writeln!(
             text,
@@ -106,6 +109,28 @@ fn masks(book: &MaskBook) -> String {
         );
     }
     text
+}
+
+/// The kinds of edit that have no shared word, where there are any: those of most pairs by name.
+fn unmapped(book: &EditTypeBook) -> String {
+    const SHOWN: usize = 8;
+    let words = book.unmapped.iter().filter(|(word, _)| *word != FURTHER);
+    let mut words: Vec<_> = words.map(|(word, pairs)| (*pairs, word)).collect();
+    words.sort_by_key(|(pairs, word)| (Reverse(*pairs), *word));
+    let named = words.iter().take(SHOWN).map(|(pairs, word)| format!("{pairs} {word}"));
+    let mut told: Vec<_> = named.collect();
+    let others: u64 = words.iter().skip(SHOWN).map(|(pairs, _)| pairs).sum();
+    let others = others + book.unmapped.get(FURTHER).copied().unwrap_or_default();
+    if others > 0 {
+        told.push(format!("{others} of further types"));
+    }
+    if told.is_empty() {
+        return String::new();
+    }
+    format!(
+        "edit types that are not in the shared vocabulary: {} (docs/edit-types.md)\n",
+        told.join(", ")
+    )
 }
 
 /// A book in words.

@@ -34,6 +34,7 @@ const ABOUT: About = About {
     losses: &[],
     alters: &[],
     fills: &[],
+    edit_types: &[],
     masks: MaskMeaning::None,
     terms: &[],
     citation: None,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use diptych_schema::EditTypes;
 use diptych_storage::text::printable;
 use serde_json::Value;
 
@@ -55,8 +56,8 @@ pub struct Known {
     pub signs: &'static [(&'static str, Shape)],
     /// Columns and the fields that are taken for them.
     pub fields: &'static [(Column, &'static str)],
-    /// Words of its edit types that the shared vocabulary has another word for.
-    pub edit_types: &'static [(&'static str, &'static str)],
+    /// The words that it has for kinds of edit, and the shared word for each.
+    pub edit_types: EditTypes,
 }
 
 impl Known {
@@ -189,7 +190,11 @@ pub const ALL: &[Known] = &[
             ("addition", "add"),
             ("removal", "remove"),
             ("object_swap", "replace"),
+            ("attribute_modification", "adjust"),
+            ("background", "background"),
             ("background_swap", "background"),
+            ("env", "environment"),
+            ("style", "style"),
         ],
     },
     // 1.5: `input` and `output` are captions; the inverse instruction is a pair of its own.
@@ -226,7 +231,7 @@ pub const ALL: &[Known] = &[
             (Column::Variant, "augmented_instructions"),
             (Column::EditType, "category"),
         ],
-        edit_types: &[],
+        edit_types: &[("add object", "add"), ("remove object", "remove")],
     },
     // 1.14: no id; its kinds of edit have spaces in their names.
     Known {
@@ -239,7 +244,15 @@ pub const ALL: &[Known] = &[
             (Column::Instruction, "instruction"),
             (Column::EditType, "type"),
         ],
-        edit_types: &[("background change", "background"), ("motion change", "action")],
+        edit_types: &[
+            ("add", "add"),
+            ("background change", "background"),
+            ("color", "adjust"),
+            ("motion change", "action"),
+            ("remove", "remove"),
+            ("replace", "replace"),
+            ("style", "style"),
+        ],
     },
     // 1.11: WebDataset shards; `KEY.1.0.jpg`, in one builder's `KEY.1.1.jpg` as well, and
     // `KEY.2.jpg`. Others begin a part with a second dot, which does not count.

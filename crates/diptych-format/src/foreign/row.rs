@@ -3,7 +3,7 @@
 use diptych_schema::text::language_of;
 use diptych_schema::{
     Caption, Combine, EditPair, Edited, Grid, InstructionVariant, Label, Mask, MaskOrigin,
-    MaskPart, Picture, Reference, Split,
+    MaskPart, Picture, Reference, Split, edit_type,
 };
 use diptych_storage::text::printable;
 use serde_json::{Map, Value};
@@ -242,7 +242,9 @@ impl ColumnMap {
             }),
             session_id: session.map(|session| format!("{}:{session}", self.dataset(row))),
             turn,
-            edit_type: edit_type.as_deref().map(|native| self.edit_type(native)),
+            edit_type: edit_type
+                .as_deref()
+                .and_then(|native| edit_type::shared(native, self.edit_types)),
             edit_type_native: edit_type.into_iter().collect(),
             editor: self.word(row, Column::Editor),
             captions,
@@ -250,13 +252,6 @@ impl ColumnMap {
             native: row.native.clone(),
             ..EditPair::new(pair_id, self.dataset(row).to_owned(), source)
         }
-    }
-
-    /// The shared word for a kind of edit, where there is one; else the release's own.
-    fn edit_type(&self, native: &str) -> String {
-        let native = native.to_lowercase();
-        let shared = self.edit_types.iter().find(|(from, _)| *from == native);
-        shared.map_or(native, |(_, to)| (*to).to_owned())
     }
 
     fn language(&self, row: &ForeignRow, text: &str) -> Option<String> {

@@ -20,6 +20,8 @@ use diptych_format::{
 };
 use diptych_storage::{ReadTree, RelPath};
 
+use crate::groups::EDIT_TYPES;
+
 /// The format.
 pub const FORMAT: &dyn Format = &Benchmark;
 
@@ -41,6 +43,7 @@ const ABOUT: About = About {
     losses: &["`judge_prompt.json`, the words that a judge is asked with, is not read"],
     alters: &[],
     fills: FILLS,
+    edit_types: EDIT_TYPES,
     masks: MaskMeaning::None,
     terms: &[],
     citation: Some(crate::CITATION),
@@ -58,10 +61,7 @@ const FILLS: &[Fill] = &[
     Fill { column: "session_id", from: "the list and the item's key, in `multiturn`" },
     Fill { column: "turn", from: "the place among `turn1`, `turn2` and so on" },
     Fill { column: "base", from: "`original` for a session's first turn" },
-    Fill {
-        column: "edit_type",
-        from: "`edit_type`, lower-cased, `alter` as `adjust`; for sessions the task",
-    },
+    Fill { column: "edit_type", from: "`edit_type`, by the shared word; for sessions the task" },
     Fill { column: "edit_type_native", from: "`edit_type`" },
     Fill { column: "instruction", from: "`prompt`, `turn1` and so on, as they are" },
     Fill { column: "language", from: "`zh` for text with Han characters and `en` for other" },
@@ -82,7 +82,7 @@ const PUBLISHED: &[Published] = &[
     Published { facet: Facet::EditType, value: "replace", pairs: 92 },
     Published { facet: Facet::EditType, value: "remove", pairs: 86 },
     Published { facet: Facet::EditType, value: "action", pairs: 36 },
-    Published { facet: Facet::EditType, value: "compose", pairs: 23 },
+    Published { facet: Facet::EditType, value: "hybrid", pairs: 23 },
 ];
 
 /// Members of the whole archive.
@@ -162,15 +162,14 @@ impl Part {
         }
     }
 
-    /// The task by the name that the dataset has for it: the benchmark shortens two.
+    /// The task by the name that the dataset has for it.
     fn task(&self) -> Option<&str> {
         match self {
             Self::Basic | Self::Hard => None,
-            Self::Multiturn(folder) => Some(match folder.as_str() {
-                "content_understand" => "content_understanding",
-                "version_backtrace" | "version_backtrack" => "version_backtracking",
-                other => other,
-            }),
+            Self::Multiturn(folder) => {
+                let known = EDIT_TYPES.iter().find(|(native, _)| native == folder);
+                Some(known.map_or(folder, |(_, word)| word))
+            }
         }
     }
 

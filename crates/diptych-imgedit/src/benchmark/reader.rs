@@ -8,13 +8,13 @@ use diptych_format::{
     SourceFile, Tally,
 };
 use diptych_schema::text::language_of;
-use diptych_schema::{EditPair, Label, Picture, Split};
+use diptych_schema::{EditPair, Label, Picture, Split, edit_type};
 use diptych_storage::tar::MemberKind;
 use diptych_storage::text::printable;
 
 use super::items::{Item, ItemFault, items};
 use super::{ARCHIVE, List, MEMBERS, NAME, Part};
-use crate::side::operation;
+use crate::groups::EDIT_TYPES;
 
 /// Bytes of a list: a hundred times as many as the longest has.
 const LIST: u64 = 16 << 20;
@@ -256,14 +256,15 @@ fn pair(
     pair.labels = vec![label("benchmark", part.word())];
     pair.instruction = item.instructions.get(usize::from(turn)).cloned();
     pair.language = pair.instruction.as_deref().and_then(|text| language_of(text, Some("en")));
-    pair.edit_type = item.edit_type.as_deref().map(operation);
+    pair.edit_type =
+        item.edit_type.as_deref().and_then(|native| edit_type::shared(native, EDIT_TYPES));
     pair.edit_type_native.extend(item.edit_type.clone());
     if let Some(task) = part.task() {
         pair.session_id = Some(format!("{}:{}", part.prefix(), item.key));
         pair.turn = Some(turn);
         // What a later turn edits is what the evaluated model made before.
         pair.base = (turn == 0).then(|| "original".to_owned());
-        pair.edit_type.get_or_insert_with(|| task.to_owned());
+        pair.edit_type = pair.edit_type.or_else(|| edit_type::shared(task, EDIT_TYPES));
         pair.labels.push(label("task", task));
     }
     pair.native = Some(native);

@@ -128,7 +128,7 @@ fn items_of_all_parts_are_read_wherever_they_lie() {
             [
                 ("imgedit-bench:basic:1082", "adjust", basic()),
                 ("imgedit-bench:basic:9", "adjust", basic()),
-                ("imgedit-bench:basic:10", "compose", basic()),
+                ("imgedit-bench:basic:10", "hybrid", basic()),
                 ("imgedit-bench:hard:0", "-", hard.to_owned()),
                 (
                     "imgedit-bench:multiturn:content_understand:1:0",

@@ -19,7 +19,6 @@ use std::fmt;
 use diptych_schema::EditPair;
 
 use crate::groups::Task;
-pub(crate) use result::operation;
 
 /// The sample's own record.
 pub(crate) const RESULT: &str = "result.json";

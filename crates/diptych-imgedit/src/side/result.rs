@@ -4,10 +4,11 @@
 //! `edit_obj1` and `edit_obj2`, a session may have either; the result is an object where one was
 //! added, else text or nothing; style transfers have `style` and nothing else.
 
-use diptych_schema::{EditBox, EditPair, Label, MaskPart, Region, Score};
+use diptych_schema::{EditBox, EditPair, Label, MaskPart, Region, Score, edit_type};
 use serde_json::{Map, Value};
 
 use super::{Context, recap};
+use crate::groups::EDIT_TYPES;
 
 /// What the edit is done to.
 pub(super) const EDITED: &str = "edited";
@@ -166,12 +167,6 @@ impl Object {
     }
 }
 
-/// The shared word for an operation. The benchmark's older word for an adjustment is one too.
-pub(crate) fn operation(native: &str) -> String {
-    let word = native.trim().to_lowercase();
-    if word == "alter" { "adjust".to_owned() } else { word }
-}
-
 impl Stated {
     /// What is done in the pair: by a turn, where the record tells the turns apart; all of it in a
     /// pair that is in no session.
@@ -207,7 +202,8 @@ impl Stated {
             (_, None) => None,
         };
         // What is added is in the picture after the edit only, whatever the field is called.
-        if operation.is_some_and(|word| self::operation(word) == "add") { RESULT } else { role }
+        let word = operation.and_then(|native| edit_type::shared(native, EDIT_TYPES));
+        if word.as_deref() == Some("add") { RESULT } else { role }
     }
 }
 
@@ -215,7 +211,7 @@ impl Stated {
 pub(super) fn add(pair: &mut EditPair, context: &Context<'_>, stated: &Stated) {
     let operations = stated.operations(context);
     if let (Some(_), [one]) = (context.turn, operations) {
-        pair.edit_type = Some(operation(one));
+        pair.edit_type = edit_type::shared(one, EDIT_TYPES);
     }
     if !operations.is_empty() {
         pair.edit_type_native = operations.to_vec();

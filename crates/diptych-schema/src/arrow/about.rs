@@ -68,7 +68,7 @@ pub const RECORDS: &[RecordAbout] = &[
             column("inverse_of", "the `pair_id` of which this is the inverse"),
             column(
                 "edit_type",
-                "the kind of edit in the shared vocabulary (add, remove, replace, adjust, background, style, action, texture, local, ...); other words are passed on in lower case",
+                "the kind of edit in the [shared vocabulary](edit-types.md); other words are passed on in lower case",
             ),
             column("edit_type_native", "the words for it as published; empty where there are none"),
             column("instruction", "what was asked for, as published"),

@@ -23,6 +23,7 @@ const ABOUT: About = About {
     losses: &[],
     alters: &[],
     fills: &[],
+    edit_types: &[],
     masks: MaskMeaning::Changed,
     terms: &[],
     citation: None,

@@ -163,7 +163,8 @@ fn nhr_edit_tells_its_wordings_apart() {
         assert_eq!((pair.pair_id.as_str(), pair.language.as_deref()), ("nhr-edit:s1", Some("zh")));
         let kinds: Vec<_> = pair.instructions.iter().map(|of| of.kind.as_deref()).collect();
         assert_eq!(kinds, [Some("edit_instruction"), Some("augmented_instructions")]);
-        assert_eq!(pair.edit_type, text("add object"));
+        assert_eq!(pair.edit_type, text("add"));
+        assert_eq!(pair.edit_type_native, ["Add object"]);
     }
 }
 
@@ -248,4 +249,25 @@ fn what_is_missing_is_named() {
     };
     assert_eq!(roles(&["b", "c", "c"]), two("target"));
     assert_eq!(roles(&["b", "c", "m", "m"]), two("mask"));
+}
+
+#[test]
+fn every_set_goes_by_its_table_of_edit_types() {
+    let mut words = 0;
+    for known in known::ALL {
+        let field = |wanted: Column| {
+            let mut fields = known.fields.iter().filter(|(column, _)| *column == wanted);
+            fields.next().map(|(_, name)| *name)
+        };
+        let pictures = [field(Column::Source).unwrap(), field(Column::Target).unwrap()];
+        for (native, word) in known.edit_types {
+            let native = format!(" {}", native.to_uppercase());
+            let fields = json!({ field(Column::EditType).unwrap(): &native });
+            let pair = &pairs(&known.map(), &row(fields), &pictures)[0];
+            assert_eq!(pair.edit_type, text(word), "{}: {native}", known.title);
+            assert_eq!(pair.edit_type_native, [native]);
+            words += 1;
+        }
+    }
+    assert!(words > 10, "{words}");
 }

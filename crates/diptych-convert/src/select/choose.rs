@@ -6,7 +6,7 @@ use std::path::Path;
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, WriteTree};
 
-use super::compare::Decisions;
+use super::compare::{Decisions, has_splits};
 use super::draw::Taken;
 use super::duplicates::DedupOn;
 use super::pool::{Pool, Rejections};
@@ -163,7 +163,7 @@ impl<'a> Steps<'a> {
         let on = dedup.as_ref().map(|dedup| dedup.on);
         let needs = Needs {
             atoms: *whole || *shuffle || mix.is_some() || sample.is_some(),
-            ties: splits,
+            ties: splits || job.inputs.iter().any(has_splits),
             source: splits || !exclude.is_empty() || on.is_some_and(DedupOn::uses_source),
             target: on.is_some_and(DedupOn::uses_target),
             instruction: on.is_some_and(DedupOn::uses_instruction),

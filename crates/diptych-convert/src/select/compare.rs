@@ -14,7 +14,7 @@ use super::duplicates::{Compared, Dropped, Seen, duplicates};
 use super::pool::Pool;
 use super::repeats::Refused;
 use super::report::{Collision, ExcludedReport, SplitsReport};
-use super::splits::{Decided, Member, Rules, SplitRow, SplitsWriter, Told, decide, read_pins};
+use super::splits::{Decided, Member, Pin, Rules, SplitRow, SplitsWriter, Told, decide, read_pins};
 use super::survey::{Names, Needs, survey};
 use super::write::ids_of;
 use super::{Same, SelectError, anchors};
@@ -23,6 +23,7 @@ use crate::error::EngineError;
 use crate::hashes::{CacheFolder, Hashed, Hashing, Level, PictureHash, hash_pictures};
 use crate::input::Input;
 use crate::observe::Event;
+use crate::plan::id_digest;
 use crate::work::{self, EXCLUDED, damaged};
 
 /// What was found of pictures, for what is written at the end.
@@ -344,31 +345,7 @@ impl Steps<'_> {
         ids: &[Vec<String>],
     ) -> Result<(), EngineError> {
         let decisions = std::mem::take(&mut self.decisions);
-        if let Some(splits) = &self.splits {
-            let mut table = SplitsWriter::create(self.out, &format!("{at}/{SPLITS}"))?;
-            // Split by split, as outputs are.
-            let written = |row: u32| of(splits, row).unwrap_or(Split::Train);
-            let pairs = || self.taken.iter().zip(ids.iter().flatten());
-            let pairs = Split::ALL
-                .iter()
-                .flat_map(|split| pairs().filter(move |(taken, _)| written(taken.row) == *split));
-            for (taken, pair_id) in pairs {
-                let row = taken.row as usize;
-                let member = decisions.members.get(row).copied().unwrap_or_default();
-                let book = self.rows.book.get(row).copied().unwrap_or_default();
-                let dataset = self.rows.books.names.get(book as usize);
-                let written = member.anchors.into_iter().filter(|anchor| *anchor != anchors::NONE);
-                table.push(SplitRow {
-                    pair_id: pair_id.clone(),
-                    dataset: dataset.map(|(dataset, _)| dataset.clone()).unwrap_or_default(),
-                    split: of(splits, taken.row),
-                    component: decisions.components.get(row).copied().unwrap_or_default(),
-                    anchors: written.collect(),
-                    near: member.near,
-                })?;
-            }
-            table.close()?;
-        }
+        self.write_splits(at, ids, &decisions)?;
         if self.asked().dedup.is_some() {
             let wanted = decisions.dropped.iter().flat_map(|of| [of.row, of.kept]).collect();
             let ids = ids_of(self.pool, &self.rows, &wanted)?;
@@ -384,6 +361,95 @@ impl Steps<'_> {
             list.close()?;
         }
         Ok(())
+    }
+}
+
+impl Steps<'_> {
+    /// Writes the table of splits, where they were decided, here or for a catalog that is a source.
+    fn write_splits(
+        &self,
+        at: &str,
+        ids: &[Vec<String>],
+        decisions: &Decisions,
+    ) -> Result<(), EngineError> {
+        let earlier = match &self.splits {
+            Some(_) => BTreeMap::new(),
+            None => self.earlier_splits()?,
+        };
+        let decided = |row: u32| match &self.splits {
+            Some(splits) => of(splits, row),
+            None => {
+                self.rows.id.get(row as usize).and_then(|id| earlier.get(id)).map(|of| of.split)
+            }
+        };
+        if self.splits.is_none() && earlier.is_empty() {
+            return Ok(());
+        }
+        let mut table = SplitsWriter::create(self.out, &format!("{at}/{SPLITS}"))?;
+        // Split by split, as outputs are.
+        let written = |row: u32| decided(row).unwrap_or(Split::Train);
+        let pairs = || self.taken.iter().zip(ids.iter().flatten());
+        let pairs = Split::ALL
+            .iter()
+            .flat_map(|split| pairs().filter(move |(taken, _)| written(taken.row) == *split));
+        for (taken, pair_id) in pairs {
+            let row = taken.row as usize;
+            let book = self.rows.book.get(row).copied().unwrap_or_default();
+            let dataset = self.rows.books.names.get(book as usize);
+            let id = self.rows.id.get(row).copied().unwrap_or_default();
+            let (component, anchors, near) = match earlier.get(&id) {
+                Some(pin) => (pin.component, pin.anchors.clone(), pin.near),
+                None => {
+                    let member = match &self.splits {
+                        Some(_) => decisions.members.get(row).copied().unwrap_or_default(),
+                        None => self.tied_by_names(row),
+                    };
+                    let anchors = member.anchors.into_iter().filter(|of| *of != anchors::NONE);
+                    let component = decisions.components.get(row).copied();
+                    (component, anchors.collect(), member.near)
+                }
+            };
+            table.push(SplitRow {
+                pair_id: pair_id.clone(),
+                dataset: dataset.map(|(dataset, _)| dataset.clone()).unwrap_or_default(),
+                split: decided(taken.row),
+                component: component.unwrap_or_else(|| anchors::pair(id)),
+                anchors,
+                near,
+            })?;
+        }
+        table.close()
+    }
+
+    /// What ties a pair to others of which no split was decided.
+    fn tied_by_names(&self, row: usize) -> Member {
+        let digest = |all: &[u128]| all.get(row).copied().unwrap_or_default();
+        let (session, group) = (digest(&self.rows.session), digest(&self.rows.group));
+        Member { anchors: [session, group, anchors::NONE, anchors::NONE], ..Member::default() }
+    }
+
+    /// What was decided for catalogs that are sources, by the digests of ids.
+    fn earlier_splits(&self) -> Result<BTreeMap<u128, Pin>, EngineError> {
+        let mut earlier = BTreeMap::new();
+        for input in self.job.inputs {
+            let Input::Catalog(given) = input else { continue };
+            let path = given.catalog.root().join(SPLITS);
+            if has_splits(input) {
+                let pins = read_pins(&path)?;
+                earlier.extend(pins.into_iter().map(|pin| (id_digest(&pin.pair_id), pin)));
+            }
+        }
+        Ok(earlier)
+    }
+}
+
+/// Whether splits were decided for a catalog that is a source.
+pub(super) fn has_splits(input: &Input) -> bool {
+    match input {
+        Input::Release(_) => false,
+        Input::Catalog(of) => {
+            of.catalog.head().selected.is_some() && of.catalog.root().join(SPLITS).is_file()
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Member {
 pub(crate) struct Pin {
     pub(crate) pair_id: String,
     pub(crate) split: Split,
+    /// The smallest anchor of its component, where the table says it.
+    pub(crate) component: Option<u128>,
     pub(crate) anchors: Vec<u128>,
     pub(crate) near: Option<u64>,
 }

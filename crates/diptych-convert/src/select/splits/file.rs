@@ -106,11 +106,13 @@ pub(crate) fn read_pins(path: &Path) -> Result<Vec<Pin>, EngineError> {
     let mut pins = Pins { path, found: BTreeMap::new(), pins: Vec::new() };
     match kind(path)? {
         Kind::Parquet => {
-            let mut table = Table::open(path, &[PAIR_ID, "split", "anchors", "near"], false)?;
+            let mut table =
+                Table::open(path, &[PAIR_ID, "split", "component", "anchors", "near"], false)?;
             while let Some((first, batch)) = table.next()? {
                 let (ids, splits) = (table.texts(&batch, PAIR_ID)?, table.texts(&batch, "split")?);
                 let lists: Option<&ListArray> = column(&batch, "anchors").ok();
                 let near: Option<&UInt64Array> = column(&batch, "near").ok();
+                let components: Option<&StringArray> = column(&batch, "component").ok();
                 for (row, number) in (0..batch.num_rows()).zip(first..) {
                     let id = ids.is_valid(row).then(|| ids.value(row));
                     let split = splits.is_valid(row).then(|| splits.value(row));
@@ -121,12 +123,15 @@ pub(crate) fn read_pins(path: &Path) -> Result<Vec<Pin>, EngineError> {
                         list.iter().flatten().filter_map(anchors::from_hex).collect()
                     });
                     let near = near.filter(|near| near.is_valid(row)).map(|near| near.value(row));
-                    pins.add(number, id, split, anchors.unwrap_or_default(), near)?;
+                    let component = components.filter(|all| all.is_valid(row));
+                    let component = component.and_then(|all| anchors::from_hex(all.value(row)));
+                    let anchors = anchors.unwrap_or_default();
+                    pins.add(number, id, split, Ties { component, anchors, near })?;
                 }
             }
         }
         Kind::Csv => csv(path, |row, cell| {
-            pins.add(row, cell(PAIR_ID).as_deref(), cell("split").as_deref(), Vec::new(), None)
+            pins.add(row, cell(PAIR_ID).as_deref(), cell("split").as_deref(), Ties::default())
         })?,
         Kind::Text => {
             let what = "it has no columns pair_id and split".to_owned();
@@ -135,6 +140,14 @@ pub(crate) fn read_pins(path: &Path) -> Result<Vec<Pin>, EngineError> {
         }
     }
     Ok(pins.pins)
+}
+
+/// What a table says of a pair besides its split.
+#[derive(Default)]
+struct Ties {
+    component: Option<u128>,
+    anchors: Vec<u128>,
+    near: Option<u64>,
 }
 
 struct Pins<'a> {
@@ -149,8 +162,7 @@ impl Pins<'_> {
         row: u64,
         id: Option<&str>,
         split: Option<&str>,
-        anchors: Vec<u128>,
-        near: Option<u64>,
+        ties: Ties,
     ) -> Result<(), EngineError> {
         let pair_id = id.ok_or_else(|| no_id(self.path, row))?.to_owned();
         let Some(word) = split.filter(|split| !split.is_empty()) else { return Ok(()) };
@@ -159,7 +171,10 @@ impl Pins<'_> {
             row_error(self.path, row, format!("{word} is no split: train, val and test are"))
         })?;
         match self.found.insert(crate::plan::id_digest(&pair_id), split) {
-            None => self.pins.push(Pin { pair_id, split, anchors, near }),
+            None => {
+                let Ties { component, anchors, near } = ties;
+                self.pins.push(Pin { pair_id, split, component, anchors, near });
+            }
             Some(other) if other == split => {}
             Some(other) => {
                 let id = diptych_storage::text::printable(pair_id.as_bytes());
@@ -198,8 +213,8 @@ mod tests {
         let pins = read_pins(&dir.path().join("splits.parquet")).unwrap();
         let expected: Vec<_> = rows
             .into_iter()
-            .filter_map(|SplitRow { pair_id, split, anchors, near, .. }| {
-                Some(Pin { pair_id, split: split?, anchors, near })
+            .filter_map(|SplitRow { pair_id, split, component, anchors, near, .. }| {
+                Some(Pin { pair_id, split: split?, component: Some(component), anchors, near })
             })
             .collect();
         assert_eq!(pins, expected);

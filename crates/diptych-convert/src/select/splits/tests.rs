@@ -33,7 +33,7 @@ fn decided(members: &[Member], shares: Option<&Shares>, pins: &[Pin]) -> Decided
 
 fn pin(number: u32, split: Split, anchors: &[u128]) -> Pin {
     let anchors = anchors.iter().map(|anchor| id_digest(&anchor.to_string())).collect();
-    Pin { pair_id: pair(number), split, anchors, near: None }
+    Pin { pair_id: pair(number), split, component: None, anchors, near: None }
 }
 
 #[test]
@@ -246,6 +246,7 @@ proptest! {
             .map(|(number, (member, split))| Pin {
                 pair_id: pair(number),
                 split: split.unwrap(),
+                component: None,
                 anchors: member.anchors.into_iter().filter(|of| *of != anchors::NONE).collect(),
                 near: member.near,
             })

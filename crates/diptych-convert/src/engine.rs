@@ -20,7 +20,7 @@ use crate::input::{
 use crate::inspect::{Inspection, inspect, inspect_catalog};
 use crate::observe::{Event, Observer, go_on};
 use crate::output::{Begun, check_output, finished_but_unclean, lock, worker_lock};
-use crate::plan::{Plan, write_plan};
+use crate::plan::{Plan, PlanRow, write_plan};
 use crate::replace::{mark_replaced, remove_begun, remove_replaced, remove_staging};
 use crate::report::{Book, Report};
 use crate::request::{MaskGrid, OriginWord, Request, Terms, changed_parameters};
@@ -249,7 +249,7 @@ impl Engine {
         }
         // All is read anew. What was moved to its place already would be left where this fails.
         remove_begun(&begun.out)?;
-        let made = make_catalog(request, &opened, observer, &begun.out);
+        let made = make_catalog(request, &opened, None, observer, &begun.out);
         if let Err(error) = made {
             begun.leave_nothing()?;
             return Err(error);
@@ -454,6 +454,7 @@ fn plan_or_load(
 ) -> Result<Plan, EngineError> {
     let out = &begun.out;
     let folder = work::path(CATALOG)?.under(out.root());
+    let mut chosen = None;
     let catalog = match Catalog::open(&folder)? {
         Some(catalog) => {
             unchanged(&catalog, &opened.inputs)?;
@@ -461,28 +462,35 @@ fn plan_or_load(
         }
         None => {
             out.remove(&work::path(CATALOG)?)?;
-            make_catalog(request, opened, observer, out)?;
+            let writer = Some(begun.writer.as_ref());
+            chosen = make_catalog(request, opened, writer, observer, out)?;
             open_catalog(out)?
         }
     };
     match Plan::load(out)? {
         Some(plan) => Ok(plan),
-        None => write_plan(&catalog, terms, begun.writer.as_ref(), request.jobs, observer, out),
+        None => {
+            let (writer, jobs) = (begun.writer.as_ref(), request.jobs);
+            write_plan(&catalog, chosen, terms, writer, jobs, observer, out)
+        }
     }
 }
 
-/// Writes the catalog that units are planned from, or that is asked for itself.
+/// Writes the catalog that units are planned from, or that is asked for itself, and gives what a plan
+/// needs of its pairs where that is known already.
 fn make_catalog(
     request: &Request,
     opened: &Opened,
+    writer: Option<&dyn Writer>,
     observer: &dyn Observer,
     out: &LocalOutput,
-) -> Result<(), EngineError> {
+) -> Result<Option<Vec<Vec<PlanRow>>>, EngineError> {
     let Opened { inputs, excluded, selection } = opened;
     if !select::needs_choosing(selection, inputs) {
-        return write_catalog(&index_job(request, inputs, observer), out, CATALOG);
+        write_catalog(&index_job(request, inputs, observer), out, CATALOG)?;
+        return Ok(None);
     }
-    let job = Choosing { request, inputs, excluded, terms: selection.clone(), observer };
+    let job = Choosing { request, inputs, excluded, terms: selection.clone(), observer, writer };
     select::write_selected(&job, out, CATALOG)
 }
 

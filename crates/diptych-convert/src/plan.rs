@@ -66,7 +66,7 @@ pub struct Plan {
 }
 
 /// What is held of a pair while planning.
-struct PlanRow {
+pub(crate) struct PlanRow {
     /// About its bytes in the output.
     weight: u64,
     split: Split,
@@ -76,9 +76,11 @@ struct PlanRow {
     dropped: bool,
 }
 
-/// Plans an output and writes the plan into its working folder.
+/// Plans an output and writes the plan into its working folder. What is known of pairs that were
+/// just `chosen`, file by file, is not read again.
 pub(crate) fn write_plan(
     catalog: &Catalog,
+    chosen: Option<Vec<Vec<PlanRow>>>,
     terms: Terms,
     writer: &dyn Writer,
     jobs: NonZeroUsize,
@@ -88,17 +90,23 @@ pub(crate) fn write_plan(
     let mut books = catalog.books();
     // Of pairs that were chosen none repeats, and none is beyond the limit.
     let is_chosen = catalog.head().selected.is_some();
-    let partitions = catalog.pair_files();
-    let scanned: Result<Vec<_>, _> = pool(jobs, partitions)?.install(|| {
-        let scan = |partition| scan(catalog, partition, &terms, writer, observer);
-        (0..partitions).into_par_iter().map(scan).collect()
-    });
-    let mut partitions = Vec::new();
     let mut ids = Vec::new();
-    for (rows, of_partition) in scanned? {
-        partitions.push(rows);
-        ids.extend(of_partition);
-    }
+    let mut partitions = match chosen {
+        Some(chosen) => chosen,
+        None => {
+            let files = catalog.pair_files();
+            let scanned: Result<Vec<_>, _> = pool(jobs, files)?.install(|| {
+                let scan = |file| scan(catalog, file, &terms, writer, observer);
+                (0..files).into_par_iter().map(scan).collect()
+            });
+            let mut partitions = Vec::with_capacity(files);
+            for (rows, of_file) in scanned? {
+                partitions.push(rows);
+                ids.extend(of_file);
+            }
+            partitions
+        }
+    };
     if !is_chosen {
         drop_repeats(catalog, &mut partitions, ids, terms.strict, &mut books, out)?;
         drop_beyond(catalog, &mut partitions, terms.limit, &mut books)?;
@@ -116,31 +124,57 @@ fn scan(
     writer: &dyn Writer,
     observer: &dyn Observer,
 ) -> Result<(Vec<PlanRow>, Vec<u128>), EngineError> {
-    let mut rows = Vec::new();
+    let mut scan = Scan::new(writer, &terms.to);
     let mut ids = Vec::new();
-    let mut atom: Option<String> = None;
     for pair in catalog.pairs(partition, 0, u64::MAX)? {
         go_on(observer)?;
         let pair = pair?;
+        scan.add(&pair)?;
+        ids.push(id_digest(&pair.pair_id));
+    }
+    Ok((scan.end(), ids))
+}
+
+/// Takes what the plan needs of pairs that follow each other.
+pub(crate) struct Scan<'a> {
+    writer: &'a dyn Writer,
+    to: &'a str,
+    rows: Vec<PlanRow>,
+    atom: Option<String>,
+}
+
+impl<'a> Scan<'a> {
+    /// For an output in the format `to`.
+    pub(crate) fn new(writer: &'a dyn Writer, to: &'a str) -> Self {
+        Self { writer, to, rows: Vec::new(), atom: None }
+    }
+
+    /// Takes a pair, or refuses one that the output cannot hold.
+    pub(crate) fn add(&mut self, pair: &EditPair) -> Result<(), EngineError> {
+        let Self { writer, to, .. } = self;
         if pair.target.is_none() && !writer.holds_pairs_without_target() {
-            let (pair_id, format) = (pair.pair_id, terms.to.clone());
+            let (pair_id, format) = (pair.pair_id.clone(), (*to).to_owned());
             return Err(FormatError::NoTarget { pair_id, format }.into());
         }
-        writer.check(&pair)?;
-        let of = atom_of(&pair, writer.grain()).map(str::to_owned);
-        let continues = of.is_some() && of == atom;
-        atom = of;
-        rows.push(PlanRow {
-            weight: weight(&pair, writer),
+        writer.check(pair)?;
+        let of = atom_of(pair, writer.grain()).map(str::to_owned);
+        let continues = of.is_some() && of == self.atom;
+        self.atom = of;
+        self.rows.push(PlanRow {
+            weight: weight(pair, *writer),
             // A pair that has no split is written for training; its record keeps none.
             split: pair.split.unwrap_or(Split::Train),
             continues,
             dropped: false,
         });
-        ids.push(id_digest(&pair.pair_id));
+        Ok(())
     }
-    rows.shrink_to_fit();
-    Ok((rows, ids))
+
+    /// What was taken.
+    pub(crate) fn end(mut self) -> Vec<PlanRow> {
+        self.rows.shrink_to_fit();
+        self.rows
+    }
 }
 
 /// What a pair's atom is called; `None` for a pair that is one by itself.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use diptych_format::Writer;
 use diptych_schema::{SCHEMA_VERSION, Split};
 use diptych_storage::output::{LocalOutput, WriteTree};
 
@@ -13,7 +14,7 @@ use super::pool::{Pool, Rejections};
 use super::repeats::{Refused, rejections, repeats};
 use super::report::{ListReport, SelectionReport};
 use super::survey::{Needs, Rows, survey};
-use super::write::Chosen;
+use super::write::{Chosen, Written};
 use super::{Mix, MixBy, Selection, SelectionTerms, WHERE};
 use crate::GENERATOR;
 use crate::catalog::{
@@ -24,7 +25,7 @@ use crate::error::EngineError;
 use crate::index::{IndexJob, RejectionLines, write_catalog};
 use crate::input::{Input, all_probed};
 use crate::observe::Observer;
-use crate::plan::LIMIT;
+use crate::plan::{LIMIT, PlanRow};
 use crate::report::Books;
 use crate::request::Request;
 use crate::work::{self, READ, put_json};
@@ -73,6 +74,8 @@ pub(crate) struct Choosing<'a> {
     pub(crate) excluded: &'a [Input],
     pub(crate) terms: SelectionTerms,
     pub(crate) observer: &'a dyn Observer,
+    /// What units will be written by, where they are planned next.
+    pub(crate) writer: Option<&'a dyn Writer>,
 }
 
 /// Whether not all pairs are taken as they come, or come from where some were chosen before.
@@ -84,21 +87,22 @@ pub(crate) fn needs_choosing(terms: &SelectionTerms, inputs: &[Input]) -> bool {
     !terms.is_all() || inputs.iter().any(chosen)
 }
 
-/// Writes the catalog of the chosen pairs into the folder `at`, its head last.
+/// Writes the catalog of the chosen pairs into the folder `at`, its head last, and gives what a plan
+/// needs of those of each file, where one is to be made.
 pub(crate) fn write_selected(
     job: &Choosing<'_>,
     out: &LocalOutput,
     at: &str,
-) -> Result<(), EngineError> {
+) -> Result<Option<Vec<Vec<PlanRow>>>, EngineError> {
     let read = read_releases(job, job.inputs, out, READ)?;
     let pool = Pool::new(job.inputs, read.as_ref())?;
     let mut steps = Steps::begin(job, &pool, out)?;
     steps.choose()?;
-    steps.write(at)?;
+    let rows = steps.write(at)?;
     drop(steps);
     // What was read is in it, as far as it was chosen.
     out.remove(&work::path(READ)?)?;
-    Ok(())
+    Ok(rows)
 }
 
 /// The releases among `inputs` as a catalog in the folder `at`; `None` where there is none. What an
@@ -307,7 +311,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Writes what was chosen.
-    fn write(&mut self, at: &str) -> Result<(), EngineError> {
+    fn write(&mut self, at: &str) -> Result<Option<Vec<Vec<PlanRow>>>, EngineError> {
         let (job, pool, out) = (self.job, self.pool, self.out);
         self.refused.sort_by_key(|of| of.row);
         write_files(out, at, &pool.files)?;
@@ -318,8 +322,11 @@ impl<'a> Steps<'a> {
             splits: self.splits.as_deref(),
             observer: job.observer,
             jobs: job.request.jobs,
+            writer: job.writer.map(|writer| (writer, job.request.to.as_str())),
         };
-        let ids = chosen.write(out, at)?;
+        let written = chosen.write(out, at)?;
+        let (ids, rows): (Vec<_>, Vec<_>) =
+            written.into_iter().map(|Written { ids, rows }| (ids, rows)).unzip();
         self.write_decisions(at, &ids)?;
         let mut books = self.books();
         let mut lines =
@@ -365,7 +372,8 @@ impl<'a> Steps<'a> {
                 report: std::mem::take(&mut self.report),
             }),
         };
-        put_json(out, &format!("{at}/{HEAD}"), &head)
+        put_json(out, &format!("{at}/{HEAD}"), &head)?;
+        Ok(rows.into_iter().collect::<Option<Vec<_>>>().filter(|_| job.writer.is_some()))
     }
 
     /// What was not taken, and what was taken again.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::StringArray;
+use diptych_format::Writer;
 use diptych_schema::{EditPair, Label, Split};
 use diptych_storage::output::LocalOutput;
 use rayon::prelude::*;
@@ -13,6 +14,7 @@ use super::survey::Rows;
 use crate::catalog::{PairsWriter, column, pairs_file};
 use crate::error::EngineError;
 use crate::observe::{Observer, go_on};
+use crate::plan::{PlanRow, Scan};
 use crate::run::pool as threads;
 use crate::work::{self, damaged};
 
@@ -39,27 +41,37 @@ pub(super) struct Chosen<'a> {
     pub(super) splits: Option<&'a [Option<Split>]>,
     pub(super) observer: &'a dyn Observer,
     pub(super) jobs: std::num::NonZeroUsize,
+    /// What units will be written by, where they are planned next.
+    pub(super) writer: Option<(&'a dyn Writer, &'a str)>,
+}
+
+/// A file of chosen pairs.
+pub(super) struct Written {
+    /// The ids of its pairs.
+    pub(super) ids: Vec<String>,
+    /// What a plan needs of them.
+    pub(super) rows: Option<Vec<PlanRow>>,
 }
 
 impl Chosen<'_> {
-    /// Writes the pairs below `at`, and gives the ids of those in each file.
-    pub(super) fn write(
-        &self,
-        out: &LocalOutput,
-        at: &str,
-    ) -> Result<Vec<Vec<String>>, EngineError> {
+    /// Writes the pairs below `at`, and says what is in each file.
+    pub(super) fn write(&self, out: &LocalOutput, at: &str) -> Result<Vec<Written>, EngineError> {
         let files = self.files()?;
         let write = |(number, taken): (usize, &&[Taken])| {
             let path = work::path(&format!("{at}/{}", pairs_file(number)))?;
             let mut writer = PairsWriter::create(out, &path)?;
             let mut ids = Vec::with_capacity(taken.len());
+            let mut scan = self.writer.map(|(writer, to)| Scan::new(writer, to));
             self.pairs(taken, &mut |pair| {
                 go_on(self.observer)?;
+                if let Some(scan) = &mut scan {
+                    scan.add(&pair)?;
+                }
                 ids.push(pair.pair_id.clone());
                 writer.push(pair)
             })?;
             writer.close()?;
-            Ok(ids)
+            Ok(Written { ids, rows: scan.map(Scan::end) })
         };
         threads(self.jobs, files.len())?
             .install(|| files.par_iter().enumerate().map(write).collect())

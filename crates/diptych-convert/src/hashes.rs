@@ -19,7 +19,7 @@ use crate::error::EngineError;
 use crate::observe::Observer;
 use crate::source::Sources;
 pub use cache::CacheFolder;
-pub(crate) use cache::HASHES;
+pub(crate) use cache::{HASHES, is_staged};
 pub use level::{Level, LevelError};
 
 /// What a picture is compared by.

@@ -15,7 +15,7 @@ use diptych_storage::output::{LocalOutput, Lock, WriteTree};
 
 use crate::catalog::{Catalog, FILES, HEAD, SELECTED_REJECTIONS, pairs_file, rejections_file};
 use crate::error::{DamagedBy, EngineError};
-use crate::hashes::HASHES;
+use crate::hashes::{HASHES, is_staged};
 use crate::output::locked;
 use crate::report::Report;
 use crate::work::{
@@ -45,9 +45,23 @@ pub(crate) fn whole_output(out: &LocalOutput) -> Result<Option<Entries>, EngineE
         let partitions = 0..catalog.head().partitions.len().max(catalog.pair_files());
         let names = partitions.flat_map(|number| [pairs_file(number), rejections_file(number)]);
         let others = [FILES, HEAD, SELECTED_REJECTIONS, SPLITS, DUPLICATES, HASHES];
-        entries.extend(names.chain(others.map(str::to_owned)).map(|name| (name, 1)));
+        let staged = staged_hashes(out)?;
+        let names = names.chain(others.map(str::to_owned)).chain(staged);
+        entries.extend(names.map(|name| (name, 1)));
     }
     Ok((!entries.is_empty()).then_some(entries))
+}
+
+/// What killed processes have left beside a catalog.
+fn staged_hashes(out: &LocalOutput) -> Result<Vec<String>, EngineError> {
+    let failed = |error| damaged(&out.root().display().to_string(), error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(out.root()).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        names.extend(name.to_str().filter(|name| is_staged(name)).map(str::to_owned));
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Refuses names that are not those of files and folders at the root, whoever wrote them down.

@@ -1,7 +1,6 @@
 //! How long it takes to find all hashes that are near each other, and how much memory.
 //!
-//! `near SET COUNT DISTANCE` draws so many hashes, puts one after the other into an index and asks
-//! for those before it that are near. A set is `random`, `clustered` (tens that are near one), or
+//! `near SET COUNT DISTANCE` draws so many hashes and finds the groups of those that are near. A set is `random`, `clustered` (tens that are near one), or
 //! `skewed` (bits that depend on each other and are not one as often as zero, as those of
 //! photographs). Each run is a process by itself, since memory is told at its most.
 

@@ -6,6 +6,8 @@
 //! the pieces, in which the hashes with the same bits there lie together, and only these are
 //! compared. All that are near are found. The more pieces are chosen at once, the fewer hashes
 //! lie together, and the more tables there are: `k` follows from how many hashes are expected.
+//!
+//! Where all hashes are known, [`near_groups`] needs neither the index nor a guess.
 
 mod groups;
 

@@ -198,8 +198,17 @@ fn a_catalog_is_made_anew_in_its_place() {
     assert_same(&tree(&scene.out()), &before);
     // What is kept beside it is of it, and goes with it.
     fs::write(scene.out().join("hashes.parquet"), "").unwrap();
+    // So is what a process left that was killed while it wrote it, and nothing else is.
+    let left = scene.out().join("hashes.parquet-00000000075bcd15.part");
+    fs::write(&left, "").unwrap();
+    let mine = scene.out().join("hashes.parquet-mine.part");
+    fs::write(&mine, "").unwrap();
+    let error = index(true).unwrap_err();
+    let EngineError::NotOurs { name, .. } = &error else { panic!("{error}") };
+    assert_eq!(name, "hashes.parquet-mine.part");
+    fs::remove_file(mine).unwrap();
     let made = index(true).unwrap();
-    assert!(!scene.out().join("hashes.parquet").exists());
+    assert!(!scene.out().join("hashes.parquet").exists() && !left.exists());
     assert!(made.pairs < 24 && !scene.out().join(".diptych").exists());
     let after = tree(&scene.out());
     assert!(after != before && after.contains_key("catalog.json"));

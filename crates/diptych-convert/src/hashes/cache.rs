@@ -34,6 +34,23 @@ use crate::work::{Failure, chance, damaged, path};
 /// Name of the table.
 pub(crate) const HASHES: &str = "hashes.parquet";
 
+/// The name of a table that is being written, of those by several processes.
+fn staged_name(number: u64) -> String {
+    format!("{HASHES}-{number:016x}{STAGED}")
+}
+
+/// What the name of a table ends with that is being written.
+const STAGED: &str = ".part";
+
+/// Whether a name is that of a table that was being written: a process that is killed leaves it.
+pub(crate) fn is_staged(name: &str) -> bool {
+    let inner = name.strip_prefix(HASHES).and_then(|rest| rest.strip_suffix(STAGED));
+    let number = inner.and_then(|inner| inner.strip_prefix('-'));
+    number
+        .and_then(|number| u64::from_str_radix(number, 16).ok())
+        .is_some_and(|number| staged_name(number) == name)
+}
+
 /// What its rows mean; another number means something else, and is made anew.
 const VERSION: &str = "1";
 
@@ -280,7 +297,7 @@ impl Table {
         let out = LocalOutput::new(&self.folder, durable);
         let name = self.folder.join(HASHES).display().to_string();
         // Another process may write the same at the same time.
-        let staged = path(&format!("{HASHES}-{:016x}.part", chance()))?;
+        let staged = path(&staged_name(chance()))?;
         let write = || {
             let file = self.write_rows(StagedWrite(out.stage(&staged)?), all, limits);
             file.map_err(|error| damaged(&name, error))?.0.close()?;

@@ -12,7 +12,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use diptych_pixels::near::{DistanceError, NearIndex};
+use diptych_pixels::near::{DistanceError, NearIndex, near_groups};
 use diptych_schema::Split;
 
 use super::anchors;
@@ -96,13 +96,25 @@ const MEMBERS: usize = 5;
 /// # Errors
 /// Where the distance is none that hashes are searched by.
 pub(crate) fn decide(members: &[Member], rules: &Rules<'_>) -> Result<Decided, DistanceError> {
-    let hashes = members.iter().filter_map(|member| member.near);
-    let expected = hashes.chain(rules.pins.iter().filter_map(|pin| pin.near)).count();
-    let mut ties = Ties {
-        nodes: Nodes::of(members, rules.pins),
-        index: NearIndex::new(rules.distance, expected)?,
-        hashes: Vec::new(),
+    let mut hashes: Vec<u64> = members.iter().filter_map(|member| member.near).collect();
+    let mut nodes = Nodes::of(members, rules.pins);
+    // A pair that is in conflict with pins ties nothing together, so with pins it matters what came
+    // before. Without, all that is near is tied.
+    let index = if rules.pins.is_empty() {
+        for (hash, first) in hashes.iter().zip(near_groups(&hashes, rules.distance)?) {
+            if let Some(first) = hashes.get(first as usize)
+                && let Some(hash) = nodes.number(anchors::near(*hash))
+                && let Some(first) = nodes.number(anchors::near(*first))
+            {
+                nodes.union(first, hash);
+            }
+        }
+        None
+    } else {
+        hashes.extend(rules.pins.iter().filter_map(|pin| pin.near));
+        Some(NearIndex::new(rules.distance, hashes.len())?)
     };
+    let mut ties = Ties { nodes, index, hashes: Vec::new() };
     let pinned: std::collections::BTreeMap<u128, u32> =
         (0_u32..).zip(rules.pins).map(|(number, pin)| (pair_node(pin), number)).collect();
     for (number, pin) in (0_u32..).zip(rules.pins) {
@@ -156,7 +168,8 @@ fn conflict(one: u32, other: u32, pins: &[Pin]) -> String {
 /// What ties pairs together, so far.
 struct Ties {
     nodes: Nodes,
-    index: NearIndex,
+    /// The hashes so far; `None` where all that are near are tied.
+    index: Option<NearIndex>,
     /// The hashes of the index, by their number there.
     hashes: Vec<u64>,
 }
@@ -165,13 +178,15 @@ impl Ties {
     /// The nodes of hashes that are near, and its own.
     fn near(&self, near: Option<u64>) -> Vec<u128> {
         let Some(hash) = near else { return Vec::new() };
-        let others = self.index.near(hash).filter_map(|near| self.hashes.get(near.id as usize));
+        let near = self.index.iter().flat_map(|index| index.near(hash));
+        let others = near.filter_map(|near| self.hashes.get(near.id as usize));
         others.copied().chain([hash]).map(anchors::near).collect()
     }
 
     fn add(&mut self, near: Option<u64>) {
         if let Some(hash) = near
-            && self.index.insert(hash) as usize == self.hashes.len()
+            && let Some(index) = &mut self.index
+            && index.insert(hash) as usize == self.hashes.len()
         {
             self.hashes.push(hash);
         }

@@ -11,6 +11,7 @@
 //! Where not all pairs were taken, or in another order, the files of pairs are not those of the
 //! partitions, and there is more: see [`Selected`].
 
+mod columns;
 mod files;
 mod selected;
 
@@ -31,7 +32,6 @@ use diptych_storage::parquet::{ParquetInput, check_columns, guarded};
 use diptych_storage::text::printable;
 use diptych_storage::tree::read_at_most;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
@@ -347,20 +347,6 @@ impl Catalog {
         Ok(Pairs { name, batches, pair_bytes, failure, held: Vec::new().into_iter() })
     }
 
-    /// Some columns of a file of pairs, many rows at one time.
-    pub(crate) fn columns(
-        &self,
-        file: usize,
-        columns: &BTreeSet<String>,
-    ) -> Result<Columns, EngineError> {
-        let Pairs { name, batches, failure, .. } = self.open_pairs(file, |reader, _| {
-            let columns = columns.iter().map(String::as_str);
-            let mask = ProjectionMask::columns(reader.parquet_schema(), columns);
-            reader.with_batch_size(ROW_GROUP).with_projection(mask)
-        })?;
-        Ok(Columns { name, batches, failure })
-    }
-
     /// The file of rejections that choosing has led to; in none but a catalog of chosen pairs.
     pub(crate) fn selected_rejections(&self) -> PathBuf {
         self.root.join(SELECTED_REJECTIONS)
@@ -464,23 +450,6 @@ pub(crate) fn copy_lines(path: &Path, to: &mut dyn StagedFile) -> Result<(), Eng
 }
 
 type PairsReader = ParquetRecordBatchReaderBuilder<ParquetInput>;
-
-/// Some columns of a file of pairs, many rows at one time.
-pub(crate) struct Columns {
-    name: String,
-    batches: ParquetRecordBatchReader,
-    failure: Failure,
-}
-
-impl Iterator for Columns {
-    type Item = Result<RecordBatch, EngineError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batches = &mut self.batches;
-        let next = caught(|| Ok(batches.next().transpose()?)).transpose()?;
-        Some(next.map_err(|error| damaged(&self.name, self.failure.or(error))))
-    }
-}
 
 /// The pairs of a file, one after the other.
 pub struct Pairs {

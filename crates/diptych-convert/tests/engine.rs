@@ -39,7 +39,8 @@ fn splits_are_written_apart_and_the_books_balance() {
     assert_eq!(found["train-0"], line("toy_a") + &line("toy_c"));
     assert_eq!(found["val-1"], line("toy_d"));
     assert_eq!(found["test-2"], line("toy_b"));
-    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found.contains_key("splits.parquet"));
+    assert_eq!(found.len(), 5, "{found:?}");
     let total = &outcome.report.total;
     assert_eq!((total.read, total.written, total.rejected["broken"]), (5, 4, 1));
     let rejections: Vec<_> = found["rejections.jsonl"].lines().collect();

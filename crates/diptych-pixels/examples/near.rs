@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Instant;
 
-use diptych_pixels::NearIndex;
+use diptych_pixels::near::near_groups;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
@@ -22,19 +22,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("a set is random, clustered or skewed".into()),
     };
     let start = Instant::now();
-    let mut index = NearIndex::new(distance, count)?;
-    let mut pairs = 0_u64;
-    for hash in hashes {
-        pairs += index.near(hash).count() as u64;
-        index.insert(hash);
-    }
+    let groups = near_groups(&hashes, distance)?;
     let seconds = start.elapsed().as_secs_f64();
+    let mut sizes = vec![0_u32; count];
+    for first in groups {
+        if let Some(size) = sizes.get_mut(first as usize) {
+            *size += 1;
+        }
+    }
+    let alone = sizes.iter().filter(|size| **size > 0).count();
+    let most = sizes.iter().max().copied().unwrap_or(0);
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let memory = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown");
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{set} {count} within {distance}: {seconds:.2} s, {}, {pairs} pairs",
+        "{set} {count} within {distance}: {seconds:.2} s, {}, {alone} groups, {most} in the largest",
         memory.trim()
     )?;
     Ok(())

@@ -7,7 +7,11 @@
 //! compared. All that are near are found. The more pieces are chosen at once, the fewer hashes
 //! lie together, and the more tables there are: `k` follows from how many hashes are expected.
 
+mod groups;
+
 use std::collections::HashMap;
+
+pub use groups::near_groups;
 
 /// The largest distance: of two unrelated pictures' hashes, some differ in little more.
 pub const MOST_DISTANCE: u32 = 8;
@@ -77,11 +81,14 @@ struct Table {
 impl Table {
     fn slot(&self, hash: u64) -> usize {
         // The upper bits of a product depend on all bits below them. The length is a power of two.
-        let spread = (hash & self.mask).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let spread = (hash & self.mask).wrapping_mul(SPREAD);
         let slots = self.last.len() as u64;
         usize::try_from(spread >> 32 & (slots - 1)).unwrap_or(0)
     }
 }
+
+/// What numbers are multiplied by that shall differ in their upper bits.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Pieces that are the same at the least, at the most.
 const MOST_CHOSEN: u32 = 4;
@@ -101,8 +108,7 @@ impl NearIndex {
         let count = chosen(distance, expected);
         let slots = slots(expected);
         let number = u32::try_from(pieces.len()).unwrap_or(0);
-        let tables = (0..1_u32 << number)
-            .filter(|set| set.count_ones() == count)
+        let tables = combinations(number, count)
             .map(|set| {
                 let of = (0..).zip(&pieces).filter(|(i, _)| set >> i & 1 == 1);
                 let mask = of.fold(0, |mask, (_, piece)| mask | piece.mask());
@@ -183,7 +189,17 @@ impl NearIndex {
 /// The bits of a hash in another order, in which none is near to its neighbours: those of a picture
 /// tell of places beside each other, and are not independent.
 fn mixed(hash: u64) -> u64 {
-    (0..u64::BITS).fold(0, |mixed, bit| mixed | (hash >> (bit * 37 % u64::BITS) & 1) << bit)
+    (0..u64::BITS).fold(0, |mixed, bit| mixed | (hash >> place(bit) & 1) << bit)
+}
+
+/// Where a bit stands in a hash, of those in another order.
+fn place(bit: u32) -> u32 {
+    bit * 37 % u64::BITS
+}
+
+/// All choices of so many of a number of pieces, a bit each, in the order of the numbers.
+fn combinations(number: u32, chosen: u32) -> impl Iterator<Item = u32> {
+    (0..1_u32 << number).filter(move |set| set.count_ones() == chosen)
 }
 
 /// All bits in so many pieces, as even as can be.

@@ -10,9 +10,8 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use diptych::catalog::Catalog;
 use diptych::format::options::Assignment;
@@ -21,68 +20,19 @@ use diptych::inspect::Inspection;
 use diptych::pictures::Pictures;
 use diptych::schema::{Address, MaskOrigin};
 use diptych::storage::Limits;
-use diptych::{EngineError, Request, Silent, SourceRequest};
+use diptych::{EngineError, Request, Silent};
 use serde_json::{Value, json};
 use support::folder::{assert_same, copy, fixtures, tree};
 use support::job::{self, convert, rejections, threads, whole_message};
 use support::made::Made;
-use tempfile::TempDir;
+use support::place::Place;
 
 /// The formats that are written.
 fn written() -> impl Iterator<Item = &'static About> {
     diptych::FORMATS.iter().map(|format| format.about()).filter(|about| about.writes)
 }
 
-type Tree = BTreeMap<String, Vec<u8>>;
-
-/// A folder for what a test makes.
-struct Scene(TempDir);
-
-impl Scene {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// A copy of a fixture, which may be changed.
-    fn copied(&self, fixture: &str) -> PathBuf {
-        let place = self.at(&format!("copy of {fixture}"));
-        copy(&fixtures().join(fixture), &place);
-        place
-    }
-
-    fn request(&self, sources: &[&Path], out: &str) -> Request {
-        let source = |path: &&Path| SourceRequest::new(path.to_path_buf());
-        let mut request = job::request(sources[0], &self.at(out));
-        request.sources = sources.iter().map(source).collect();
-        request.shard_size = 30_000;
-        request
-    }
-
-    /// Makes a catalog.
-    fn index(&self, sources: &[&Path], out: &str) -> PathBuf {
-        Self::index_with(&self.request(sources, out))
-    }
-
-    fn index_with(request: &Request) -> PathBuf {
-        diptych::engine().index(request, &Silent).unwrap();
-        request.out.clone()
-    }
-
-    /// What a conversion of the sources makes.
-    fn converted(&self, sources: &[&Path], change: impl Fn(&mut Request)) -> Tree {
-        let out = "converted";
-        let mut request = self.request(sources, out);
-        change(&mut request);
-        convert(&request).unwrap();
-        let made = tree(&request.out);
-        fs::remove_dir_all(&request.out).unwrap();
-        made
-    }
-
+impl Place {
     fn refused(&self, sources: &[&Path], change: impl Fn(&mut Request)) -> EngineError {
         let mut request = self.request(sources, "refused");
         change(&mut request);
@@ -108,7 +58,7 @@ fn recap(folder: &Path) -> Vec<Assignment> {
 #[test]
 fn what_a_catalog_gives_is_what_its_release_gives() {
     for fixture in ["inter-edit-train", "imgedit", "pape"] {
-        let scene = Scene::new();
+        let scene = Place::new();
         let release = fixtures().join(fixture);
         let catalog = scene.index(&[&release], "catalog");
         for About { name: format, .. } in written() {
@@ -134,7 +84,7 @@ fn what_a_catalog_gives_is_what_its_release_gives() {
 #[test]
 fn what_a_catalog_gives_of_our_own_outputs_is_what_they_give() {
     for About { name: format, .. } in written().filter(|about| about.reads) {
-        let scene = Scene::new();
+        let scene = Place::new();
         let request = Request {
             to: (*format).to_owned(),
             ..scene.request(&[&fixtures().join("pape")], "own")
@@ -148,12 +98,12 @@ fn what_a_catalog_gives_of_our_own_outputs_is_what_they_give() {
 
 #[test]
 fn options_that_a_catalog_was_made_with_hold() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = fixtures().join("imgedit");
     let with = |request: &mut Request| request.options = recap(&fixtures().join("imgedit-recap"));
     let mut request = scene.request(&[&release], "catalog");
     with(&mut request);
-    let catalog = Scene::index_with(&request);
+    let catalog = Place::index_with(&request);
     assert_same(&scene.converted(&[&catalog], |_| {}), &scene.converted(&[&release], with));
 
     let error = scene.refused(&[&catalog], with);
@@ -169,7 +119,7 @@ fn options_that_a_catalog_was_made_with_hold() {
 /// numbered on, and labels that are taken get a number.
 #[test]
 fn catalogs_and_releases_are_mixed() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let inter_edit = fixtures().join("inter-edit-train");
     let (imgedit, pape) = (fixtures().join("imgedit"), fixtures().join("pape"));
     let own = |name: &str, release: &Path| {
@@ -208,7 +158,7 @@ fn catalogs_and_releases_are_mixed() {
 
 #[test]
 fn labels_in_rejections_and_notices_are_those_of_the_output() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let mut told = 0;
     for case in fs::read_dir(fixtures().join("bad/inter-edit-train")).unwrap() {
         let release = case.unwrap().path().join("release");
@@ -234,7 +184,7 @@ fn labels_in_rejections_and_notices_are_those_of_the_output() {
 
 #[test]
 fn a_release_that_lies_elsewhere_is_found_there() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = scene.copied("inter-edit-train");
     let catalog = scene.index(&[&release], "catalog");
     let direct = scene.converted(&[&release], |_| {});
@@ -263,7 +213,7 @@ fn a_release_that_lies_elsewhere_is_found_there() {
 
 #[test]
 fn a_release_that_has_changed_is_refused() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = scene.copied("inter-edit-train");
     let catalog = scene.index(&[&release], "catalog");
     let says = |what: &str| {
@@ -295,7 +245,7 @@ fn a_release_that_has_changed_is_refused() {
 
 #[test]
 fn what_was_decided_when_a_catalog_was_made_is_not_asked_for_again() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = fixtures().join("inter-edit-train");
     let catalog = scene.index(&[&release], "catalog");
     let from = |request: &mut Request| request.sources[0].from = Some("pape".to_owned());
@@ -309,7 +259,7 @@ fn what_was_decided_when_a_catalog_was_made_is_not_asked_for_again() {
     // Pictures that were not looked at are looked at when they are written.
     let mut request = scene.request(&[&release], "unprobed");
     unprobed(&mut request);
-    let catalog = Scene::index_with(&request);
+    let catalog = Place::index_with(&request);
     let direct = scene.converted(&[&release], unprobed);
     assert_same(&scene.converted(&[&catalog], |_| {}), &direct);
     assert_same(&scene.converted(&[&catalog], unprobed), &direct);
@@ -317,12 +267,12 @@ fn what_was_decided_when_a_catalog_was_made_is_not_asked_for_again() {
 
 #[test]
 fn a_catalog_of_the_first_pairs_gives_no_more() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = fixtures().join("inter-edit-train");
     let first = |limit| move |request: &mut Request| request.limit = Some(limit);
     let mut request = scene.request(&[&release], "catalog");
     first(10)(&mut request);
-    let catalog = Scene::index_with(&request);
+    let catalog = Place::index_with(&request);
     for limit in [1, 8, 10] {
         let direct = scene.converted(&[&release], first(limit));
         assert_same(&scene.converted(&[&catalog], first(limit)), &direct);
@@ -337,14 +287,14 @@ fn a_catalog_of_the_first_pairs_gives_no_more() {
     // One that was asked for more than there are is whole.
     let mut request = scene.request(&[&release], "whole");
     first(25)(&mut request);
-    let catalog = Scene::index_with(&request);
+    let catalog = Place::index_with(&request);
     assert_same(&scene.converted(&[&catalog], |_| {}), &scene.converted(&[&release], |_| {}));
     assert!(scene.inspected(&catalog)[0].notices.is_empty());
 }
 
 #[test]
 fn strict_fails_at_a_rejection_that_a_catalog_lists() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = fixtures().join("bad/inter-edit-train/missing_source_shard/release");
     let catalog = scene.index(&[&release], "catalog");
     let strict = |request: &mut Request| request.strict = true;
@@ -354,7 +304,7 @@ fn strict_fails_at_a_rejection_that_a_catalog_lists() {
 
 #[test]
 fn a_damaged_catalog_is_told_of() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = fixtures().join("inter-edit-train");
     let whole = scene.index(&[&release], "whole");
     let head: Value =
@@ -418,7 +368,7 @@ fn a_damaged_catalog_is_told_of() {
 /// A folder may hold a file of that name and be no catalog.
 #[test]
 fn a_release_may_have_a_catalog_of_its_own() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = scene.copied("inter-edit-train");
     let direct = scene.converted(&[&release], |_| {});
     for text in ["[1, 2]", "{\"name\": \"x\"}", "no JSON"] {
@@ -430,7 +380,7 @@ fn a_release_may_have_a_catalog_of_its_own() {
 #[test]
 fn what_is_said_of_a_catalog_is_what_is_in_it() {
     for fixture in ["inter-edit-train", "imgedit", "pape"] {
-        let scene = Scene::new();
+        let scene = Place::new();
         let release = fixtures().join(fixture);
         let catalog = scene.index(&[&release], "catalog");
         let (of_release, of_catalog) = (scene.inspected(&release), scene.inspected(&catalog));
@@ -448,7 +398,7 @@ fn what_is_said_of_a_catalog_is_what_is_in_it() {
 
 #[test]
 fn pictures_are_read_by_their_addresses_where_they_are_on_this_disk() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = scene.copied("inter-edit-train");
     let catalog = Catalog::open(&scene.index(&[&release], "catalog")).unwrap().unwrap();
     let pictures = Pictures::of(&catalog, &[], Limits::DEFAULT).unwrap();
@@ -467,7 +417,7 @@ fn pictures_are_read_by_their_addresses_where_they_are_on_this_disk() {
 
 #[test]
 fn a_conversion_of_a_catalog_is_gone_on_with() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = scene.copied("inter-edit-train");
     let catalog = scene.index(&[&release], "catalog");
     let request = scene.request(&[&catalog], "out");
@@ -489,7 +439,7 @@ fn a_conversion_of_a_catalog_is_gone_on_with() {
 
 #[test]
 fn an_output_does_not_lie_in_what_a_catalog_is_of() {
-    let scene = Scene::new();
+    let scene = Place::new();
     let release = scene.copied("inter-edit-train");
     let catalog = scene.index(&[&release], "catalog");
     for place in [&release, &catalog] {

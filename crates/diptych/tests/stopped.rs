@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use diptych::select::{Dedup, DedupOn, Mix, MixBy, Selection};
 use diptych::{EngineError, Event, Observer, Request, RunRequest};
 use support::folder::{assert_same, tree};
-use support::job::threads;
+use support::job::{convert, threads};
 use support::scene::Scene;
 
 /// Says to stop once so many edits were read or atoms written.
@@ -70,6 +71,41 @@ fn what_was_stopped_goes_on_and_ends_as_if_it_had_not_been() {
     diptych::engine().convert(&request, &enough).unwrap();
     assert_same(&tree(&scene.out()), &whole);
     assert_eq!(enough.asked.load(Ordering::Relaxed), ASKED);
+}
+
+#[test]
+fn a_choice_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been() {
+    let scene = Scene::new();
+    let mut request = Request { jobs: threads(1), ..scene.request() };
+    let dataset = "inter-edit-train".to_owned();
+    request.selection = Selection {
+        shares: Some("train=0.5,val=0.25,test=0.25".parse().unwrap()),
+        same: Some("near:2".parse().unwrap()),
+        dedup: Some(Dedup { level: "pixels".parse().unwrap(), on: DedupOn::Pair, prefer: None }),
+        mix: Some(Mix {
+            by: MixBy::dataset().unwrap(),
+            shares: vec![(dataset, 1.0)],
+            total: Some(30),
+            repeat: true,
+        }),
+        shuffle: true,
+        ..Selection::default()
+    };
+    let never = StopAfter::new(usize::MAX);
+    diptych::engine().convert(&request, &never).unwrap();
+    let whole = tree(&scene.out());
+    fs::remove_dir_all(scene.out()).unwrap();
+    let asked = never.asked.load(Ordering::Relaxed);
+    assert!(asked > ASKED, "{asked}");
+    for after in (0..asked).step_by(7) {
+        let stopped = diptych::engine().convert(&request, &StopAfter::new(after));
+        let error = stopped.unwrap_err();
+        assert!(error.is_stop(), "after {after}: {error}");
+        assert!(!scene.out().join("report.json").exists());
+        convert(&Request { jobs: threads(4), ..request.clone() }).unwrap();
+        assert_same(&tree(&scene.out()), &whole);
+        fs::remove_dir_all(scene.out()).unwrap();
+    }
 }
 
 fn run_all(scene: &Scene) -> RunRequest {

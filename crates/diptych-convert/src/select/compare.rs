@@ -44,6 +44,18 @@ fn of<T: Copy>(all: &[Option<T>], row: u32) -> Option<T> {
     all.get(row as usize).copied().flatten()
 }
 
+/// What the source picture of a row is told by. More may be known of it, where duplicates are looked
+/// for as well.
+fn seen(hashes: &Hashes, row: u32, same: Same) -> Option<PictureHash> {
+    let hash = of(&hashes.source, row)?;
+    match same {
+        Same::Place => None,
+        Same::Level(Level::Bytes) => Some(PictureHash { pixels: None, near: None, ..hash }),
+        Same::Level(Level::Pixels) => Some(PictureHash { near: None, ..hash }),
+        Same::Level(Level::Near(_)) => Some(hash),
+    }
+}
+
 impl Steps<'_> {
     /// Drops what is excluded, decides splits, and drops duplicates.
     pub(super) fn compare_pictures(&mut self) -> Result<(), EngineError> {
@@ -159,7 +171,7 @@ impl Steps<'_> {
         }
         let kept: Vec<u32> = self.kept().collect();
         for row in kept {
-            let hash = of(&hashes.source, row);
+            let hash = seen(hashes, row, same);
             let place = || {
                 self.rows.source.get(row as usize).map(|of| anchors::place(&self.pool.files, of))
             };
@@ -186,16 +198,8 @@ impl Steps<'_> {
         let of_book: Vec<u32> =
             books.map(|(dataset, _)| datasets.number(dataset.clone())).collect();
         let is_near = matches!(same, Same::Level(Level::Near(_)));
-        // More may be known of pictures than splits go by, where duplicates are looked for as well.
-        let seen = |hash: PictureHash| match same {
-            Same::Place => None,
-            Same::Level(Level::Bytes) => Some(PictureHash { pixels: None, near: None, ..hash }),
-            Same::Level(Level::Pixels) => Some(PictureHash { near: None, ..hash }),
-            Same::Level(Level::Near(_)) => Some(hash),
-        };
-        let hash = |row: u32| of(&hashes.source, row).and_then(seen);
         let members: Vec<Member> =
-            kept.iter().map(|row| self.member(*row, hash(*row), &of_book)).collect();
+            kept.iter().map(|row| self.member(*row, seen(hashes, *row, same), &of_book)).collect();
         let asked = self.asked();
         let mut pins = match &asked.split_file {
             Some(file) => read_pins(file)?,

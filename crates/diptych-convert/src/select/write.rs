@@ -23,6 +23,9 @@ const PAIRS_IN_ORDER: usize = 32_768;
 /// About how many bytes they may take there.
 const BYTES_IN_ORDER: usize = 96 << 20;
 
+/// The label of a pair that has another split than its release gives it.
+const SPLIT_RELEASED: &str = "split_released";
+
 /// Bytes that the parts of a pair take in memory besides their text.
 const BYTES_A_PAIR: usize = 2 << 10;
 
@@ -135,8 +138,11 @@ impl Chosen<'_> {
             labels.sort_by(|a, b| a.name.cmp(&b.name));
         };
         if let Some(split) = self.splits.and_then(|of| of.get(taken.row as usize)) {
-            if let Some(released) = pair.split.filter(|released| Some(*released) != *split) {
-                say("split_released", released.word().to_owned(), &mut pair.labels);
+            // What its release said stays, however often it is chosen.
+            let is_said = pair.labels.iter().any(|label| label.name == SPLIT_RELEASED);
+            let released = pair.split.filter(|released| Some(*released) != *split && !is_said);
+            if let Some(released) = released {
+                say(SPLIT_RELEASED, released.word().to_owned(), &mut pair.labels);
             }
             pair.split = *split;
         }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Numbers without order, the same each time.
-fn drawn(seed: u64) -> impl Iterator<Item = u64> {
+pub(super) fn drawn(seed: u64) -> impl Iterator<Item = u64> {
     (1_u64..).map(move |i| {
         let mut x = (seed << 32).wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,7 +15,7 @@ fn drawn(seed: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Hashes of which many are near others: each of some with up to ten of its bits turned.
-fn clustered(seed: u64, centres: usize, each: usize) -> Vec<u64> {
+pub(super) fn clustered(seed: u64, centres: usize, each: usize) -> Vec<u64> {
     let mut numbers = drawn(seed);
     let centres: Vec<u64> = numbers.by_ref().take(centres).collect();
     let mut all = Vec::new();

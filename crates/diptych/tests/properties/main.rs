@@ -10,6 +10,7 @@
     reason = "tests state what they expect by panicking"
 )]
 
+mod choosing;
 mod damage;
 mod drawn;
 #[allow(dead_code, reason = "what the example needs of it and this does not")]

@@ -30,7 +30,7 @@ pub(crate) fn catalog(release: &Path, options: &[Assignment], out: &Path) -> Cat
 
 /// The pairs of a catalog, in its order.
 pub(crate) fn pairs_of(catalog: &Catalog) -> Vec<EditPair> {
-    let partitions = 0..catalog.head().partitions.len();
-    let all = partitions.flat_map(|partition| catalog.pairs(partition, 0, u64::MAX).unwrap());
+    let files = 0..catalog.pair_files();
+    let all = files.flat_map(|file| catalog.pairs(file, 0, u64::MAX).unwrap());
     all.map(Result::unwrap).collect()
 }

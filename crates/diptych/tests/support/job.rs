@@ -30,7 +30,10 @@ pub(crate) fn convert(request: &Request) -> Result<Report, EngineError> {
     let written = json(&request.out.join("report.json"));
     assert_eq!(written, serde_json::to_value(&report).unwrap());
     let total = &report.total;
-    assert_eq!(total.read, total.written + total.filtered_out() + total.rejections());
+    assert_eq!(
+        total.read + total.repeated,
+        total.written + total.filtered_out() + total.rejections()
+    );
     assert_eq!(rejections(&request.out).len() as u64, total.rejections());
     assert!(!request.out.join(".diptych").exists(), "the working folder is left");
     Ok(report)

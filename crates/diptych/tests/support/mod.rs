@@ -7,6 +7,8 @@ pub(crate) mod back;
 pub(crate) mod folder;
 pub(crate) mod job;
 pub(crate) mod made;
+pub(crate) mod photo;
+pub(crate) mod place;
 pub(crate) mod release;
 pub(crate) mod scene;
 pub(crate) mod shards;

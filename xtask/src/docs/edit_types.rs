@@ -24,6 +24,7 @@ pub(super) fn page(formats: &[&dyn Format]) -> String {
     for (word, does) in VOCABULARY {
         let _ = writeln!(text, "| `{word}` | {} |", cell(does));
     }
+    text.push_str("\n## Formats\n");
     for about in formats.iter().map(|format| format.about()) {
         push_table(&mut text, about.name, about.title, about.edit_types);
     }

@@ -292,7 +292,7 @@ mod tests {
         let begin = "edit types that are not in the shared vocabulary: 12 foo, 3 bar, 3 baz";
         assert_eq!(unmapped(&book), format!("{begin} (docs/edit-types.md)\n"));
         book.unmapped.insert(FURTHER.to_owned(), 100);
-        (1..=6).for_each(|n| drop(book.unmapped.insert(format!("x{n}"), 2)));
+        book.unmapped.extend((1..=6).map(|n| (format!("x{n}"), 2)));
         let rest = "2 x1, 2 x2, 2 x3, 2 x4, 2 x5, 102 of further types";
         assert_eq!(unmapped(&book), format!("{begin}, {rest} (docs/edit-types.md)\n"));
     }

@@ -321,3 +321,18 @@ fn failed_atom(atom: &Atom, error: FormatError) -> EngineError {
     let ids: Vec<_> = atom.samples.iter().map(|sample| sample.pair.pair_id.as_str()).collect();
     EngineError::from(error).within(format!("cannot write {}", ids.join(", ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn receipts_from_before_edit_types_were_counted_are_read() {
+        let receipt = json!({"unit": 1, "plan": "p", "split": null, "books": [],
+            "files": UnitFiles::default(), "picture_bytes": 0, "licences": {}, "masks": []});
+        let receipt: Receipt = serde_json::from_value(receipt).unwrap();
+        assert_eq!(receipt.edit_types, EditTypeBooks::default());
+    }
+}

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use diptych::edit_types::EditTypeBook;
 use diptych::format::{Confidence, Notice};
 use diptych::report::Report;
 use diptych::storage::{Limits, LocalTree};
@@ -285,6 +286,16 @@ fn assert_report(report: &Report, out: &Path, samples: &[Sample]) {
     for name in [".info.json", "dataset.yaml", "split.yaml"] {
         assert!(out.join(".nv-meta").join(name).exists(), "{name}");
     }
+}
+
+#[test]
+fn reports_from_before_edit_types_were_counted_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    convert(&request(&good_release(), dir.path())).unwrap();
+    let mut report = read_json(&dir.path().join("report.json"));
+    report.as_object_mut().unwrap().remove("edit_types").unwrap();
+    let report: Report = serde_json::from_value(report).unwrap();
+    assert_eq!(report.edit_types.total(), EditTypeBook::default());
 }
 
 #[test]

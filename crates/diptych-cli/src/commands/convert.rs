@@ -276,3 +276,24 @@ struct Catalogued<'a> {
     partitions: usize,
     total: &'a Book,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_types_without_a_shared_word_are_told_by_number() {
+        let mut book = EditTypeBook::default();
+        book.shared.insert("add".to_owned(), 9);
+        assert_eq!(unmapped(&book), "");
+        for (word, pairs) in [("bar", 3), ("baz", 3), ("foo", 12)] {
+            book.unmapped.insert(word.to_owned(), pairs);
+        }
+        let begin = "edit types that are not in the shared vocabulary: 12 foo, 3 bar, 3 baz";
+        assert_eq!(unmapped(&book), format!("{begin} (docs/edit-types.md)\n"));
+        book.unmapped.insert(FURTHER.to_owned(), 100);
+        book.unmapped.extend((1..=6).map(|n| (format!("x{n}"), 2)));
+        let rest = "2 x1, 2 x2, 2 x3, 2 x4, 2 x5, 102 of further types";
+        assert_eq!(unmapped(&book), format!("{begin}, {rest} (docs/edit-types.md)\n"));
+    }
+}

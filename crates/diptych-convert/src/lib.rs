@@ -15,7 +15,6 @@
 //! - [`plan`]: which pairs go into which unit; decided on the catalog alone.
 //! - [`run`]: units, each alone, in any order, by any process.
 //! - [`masks`]: what became of masks; [`edit_types`]: which kinds of edit were written.
-//! - [`hashes`]: what pictures have in common.
 //! - [`pictures`]: the pictures that a catalog's addresses mean.
 //! - [`finish`]: names, card, [`report`] and the books.
 //! - [`Engine`]: the steps in one process, begun again where they were left.

@@ -58,6 +58,9 @@ fn request(args: RequestArgs) -> anyhow::Result<Request> {
     }
     let durable = !no_sync;
     let reading = choosing(sources, choice, jobs, to.as_deref(), out)?;
+    if reading.to.is_empty() {
+        return Err(not_said("--to", "to"));
+    }
     Ok(Request {
         overwrite,
         shard_size: shard_size.unwrap_or(reading.shard_size),
@@ -124,7 +127,17 @@ fn choosing(
     let request = reading(sources, jobs, to.unwrap_or_default(), out.unwrap_or_default())?;
     let condition = request.selection.condition.clone();
     let request = Request { limit, selection: Selection { condition, ..selection }, ..request };
-    with_recipe(request, recipe.as_deref())
+    let request = with_recipe(request, recipe.as_deref())?;
+    if request.out.as_os_str().is_empty() {
+        return Err(not_said("--out", "out"));
+    }
+    Ok(request)
+}
+
+/// That neither the command line nor the recipe says something.
+fn not_said(option: &str, key: &str) -> anyhow::Error {
+    let what = format!("the recipe has no `{key}` below [output]: give {option}");
+    diptych::EngineError::Asked { what }.into()
 }
 
 /// A request and what a recipe says.

@@ -16,10 +16,15 @@ pub const SPLITS: &str = "splits.parquet";
 /// The list of duplicates, at the root of an output for which they were looked for.
 pub const DUPLICATES: &str = "duplicates.jsonl";
 
-/// Whether a file stands beside the data of an output of this program, whatever its ending says.
+/// Whether a file stands beside the data of an output of this program, whatever its ending says: the
+/// report is there, or files of rows where this program puts them.
 #[must_use]
 pub fn is_beside(tree: &dyn ReadTree, path: &RelPath) -> bool {
-    [SPLITS, DUPLICATES].contains(&path.as_str()) && tree.entry(REPORT).is_some()
+    let has_data = || {
+        let mut paths = tree.list().iter().map(|entry| entry.path.as_str());
+        paths.any(|path| path.starts_with("data/") && path.ends_with(".parquet"))
+    };
+    [SPLITS, DUPLICATES].contains(&path.as_str()) && (tree.entry(REPORT).is_some() || has_data())
 }
 
 /// Bytes of the report: a hundred times as many as one of a thousand datasets has.
@@ -93,6 +98,8 @@ mod tests {
         let splits = RelPath::new(SPLITS).unwrap();
         let with = MemoryTree::new([(splits.clone(), Vec::new())]);
         assert!(!is_beside(&with, &splits), "somebody else's file of that name is data");
+        let rows = (RelPath::new("data/train.parquet").unwrap(), Vec::new());
+        assert!(is_beside(&MemoryTree::new([rows, (splits.clone(), Vec::new())]), &splits));
         let report = (RelPath::new(REPORT).unwrap(), Vec::new());
         let within = RelPath::new("data/splits.parquet").unwrap();
         let with = MemoryTree::new([report, (splits.clone(), Vec::new())]);

@@ -163,7 +163,7 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "PART", requires = "dedup")]
     pub(crate) dedup_on: Option<DedupOn>,
     /// Of duplicates keeps the one with most of this number, not the first.
-    #[arg(long, value_name = "NUMBER", requires = "dedup", value_parser = Number::parse)]
+    #[arg(long, value_name = "NUMBER", requires = "dedup", value_parser = Number::parse, allow_hyphen_values = true)]
     pub(crate) prefer: Option<Number>,
     /// Draws so many pairs, or a share of them (10%).
     #[arg(long, value_name = "N|P%", conflicts_with = "mix")]
@@ -229,7 +229,7 @@ pub(crate) struct Sources {
     #[arg(long, value_name = "NAME=VALUE", value_parser = limit)]
     pub(crate) max: Vec<(String, String)>,
     /// Takes only pairs for which an SQL condition is true (see docs/conditions.md).
-    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse, allow_hyphen_values = true)]
     pub(crate) condition: Option<Condition>,
     /// Takes sources, conditions, splits and the rest from a recipe (see docs/mixing.md).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["sources", "from"])]

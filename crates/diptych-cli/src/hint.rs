@@ -125,6 +125,10 @@ fn of_engine(error: &EngineError) -> Option<String> {
         EngineError::Strict(_) => {
             "without --strict such edits are listed and the others converted".to_owned()
         }
+        EngineError::RepeatedBefore { .. } => {
+            "choose from what it was made of; a pair can be taken again in one choice only"
+                .to_owned()
+        }
         EngineError::SameId { .. } => {
             "give each release once; the same pair cannot be in an output twice. Where they are \
              different ones whose files have the same names, put them into one folder, each in a \

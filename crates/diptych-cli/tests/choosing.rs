@@ -26,7 +26,7 @@ fn what_cannot_be_asked_for_is_refused_and_says_why() {
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     fs::write(at("empty"), "").unwrap();
     let (empty, nothing) = (at("empty"), at("nothing"));
-    let refused: [(&[&str], i32, &[&str]); 21] = [
+    let refused: [(&[&str], i32, &[&str]); 23] = [
         (&["--where", "edit_typ = 'add'"], 2, &["edit_typ", "edit_type"]),
         (&["--where", "lenght(instruction) > 3"], 2, &["lenght", "length"]),
         (&["--where", "turn = 'x'"], 2, &["turn"]),
@@ -37,6 +37,8 @@ fn what_cannot_be_asked_for_is_refused_and_says_why() {
         (&["--mix", "inter-edit-train=0"], 2, &["not all are 0"]),
         (&["--mix", "a=1,a=1"], 2, &["each kind once"]),
         (&["--mix", "a=1", "--mix-by", "edit_typ"], 2, &["edit_typ", "edit_type"]),
+        (&["--mix", "add=1,ad=1", "--mix-by", "edit_type"], 2, &["no pairs of ad:", "add"]),
+        (&["--mix", "a=1", "--total", "100000001"], 2, &["100,000,000"]),
         (&["--mix", "a=1", "--repeat"], 2, &["--total"]),
         (&["--mix", "a=1", "--sample", "3"], 2, &["--sample", "--mix"]),
         (&["--split", "train=0.9,test=0.2"], 2, &["1.1"]),
@@ -56,6 +58,24 @@ fn what_cannot_be_asked_for_is_refused_and_says_why() {
             assert!(ran.stderr.contains(told), "{args:?}, {told}: {}", ran.stderr);
         }
         assert!(!out.exists(), "{args:?}: something is left");
+    }
+}
+
+#[test]
+fn conditions_ask_for_the_length_of_lists_and_may_begin_with_a_sign() {
+    let dir = tempfile::tempdir().unwrap();
+    for (number, (condition, written)) in [
+        ("length(references) = 0 AND length(labels) >= 0", 24),
+        ("length(scores) > 0 OR length(regions) > 0 OR length(captions) > 0", 0),
+        ("-length(instruction) < 0", 24),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let out = dir.path().join(number.to_string());
+        converted(&out, &["--where", condition]);
+        let report = json(&out.join("report.json"));
+        assert_eq!(report["total"]["written"], written, "{condition}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use diptych_format::writer::{Finished, SplitCount};
 use diptych_format::{Edit, Notice, Rejection};
 use diptych_schema::{EditPair, Split};
+use diptych_storage::text::printable;
 use serde::{Deserialize, Serialize};
 
 use crate::edit_types::EditTypeBooks;
@@ -178,6 +179,7 @@ impl Books {
                     Some(subset) => format!("{dataset}/{subset}"),
                     None => dataset.clone(),
                 };
+                let of = printable(of.as_bytes());
                 return Err(EngineError::Books { of, read: book.read, accounted });
             }
         }

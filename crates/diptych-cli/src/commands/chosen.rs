@@ -66,6 +66,13 @@ fn tell_splits(splits: &SplitsReport, text: &mut String) {
         let pairs = told.first().map(|first| first.pairs.iter().take(2).map(|id| visible(id)));
         pairs.into_iter().flatten().collect::<Vec<_>>().join(" and ")
     };
+    if splits.contested > 0 {
+        let cut = splits.contested;
+        let _ = writeln!(
+            text,
+            "  the split file cuts what belongs together: {cut} of photographs, sessions and groups"
+        );
+    }
     if splits.disagreements > 0 {
         let sets = counted(splits.disagreements, "set");
         let first = first(&splits.first_disagreements);

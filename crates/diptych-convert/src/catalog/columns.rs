@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use arrow_array::RecordBatch;
+use diptych_condition::leaves;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
@@ -18,8 +19,8 @@ impl Catalog {
         columns: &BTreeSet<String>,
     ) -> Result<Columns, EngineError> {
         let Pairs { name, batches, failure, .. } = self.open_pairs(file, |reader, _| {
-            let columns = columns.iter().map(String::as_str);
-            let mask = ProjectionMask::columns(reader.parquet_schema(), columns);
+            let leaves = leaves(columns, reader.schema());
+            let mask = ProjectionMask::leaves(reader.parquet_schema(), leaves);
             reader.with_batch_size(ROW_GROUP).with_projection(mask)
         })?;
         Ok(Columns { name, batches, failure })

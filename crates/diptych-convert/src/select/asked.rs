@@ -14,6 +14,9 @@ use crate::request::Request;
 use crate::source::hex;
 use crate::work::{HashWrite, damaged};
 
+/// The most pairs that a mix draws: what is drawn is held.
+const MOST_DRAWN: u64 = 100_000_000;
+
 /// The terms of a choice.
 ///
 /// # Errors
@@ -60,6 +63,9 @@ pub(crate) fn check_asked(
         let names: BTreeSet<_> = mix.shares.iter().map(|(name, _)| name).collect();
         if names.len() != mix.shares.len() {
             return asked("a mix names each kind once");
+        }
+        if mix.total.is_some_and(|total| total > MOST_DRAWN) {
+            return asked("--total is 100,000,000 at the most");
         }
         if mix.repeat && mix.total.is_none() {
             return asked("--repeat needs --total: what would be repeated up to it");

@@ -209,11 +209,6 @@ impl<'a> Steps<'a> {
         (0_u32..).zip(&self.fates).filter(|(_, fate)| fate.is_none()).map(|(row, _)| row)
     }
 
-    /// Whether a row is still to be taken.
-    pub(super) fn is_kept(&self, row: u32) -> bool {
-        self.fates.get(row as usize).is_some_and(Option::is_none)
-    }
-
     /// Drops a row, unless it was dropped before.
     pub(super) fn drop_row(&mut self, row: u32, reason: Reason) {
         if let Some(fate @ None) = self.fates.get_mut(row as usize) {
@@ -325,6 +320,7 @@ impl<'a> Steps<'a> {
             writer: job.writer.map(|writer| (writer, job.request.to.as_str())),
         };
         let written = chosen.write(out, at)?;
+        self.count_splits();
         let (ids, rows): (Vec<_>, Vec<_>) =
             written.into_iter().map(|Written { ids, rows }| (ids, rows)).unzip();
         self.write_decisions(at, &ids)?;
@@ -376,6 +372,17 @@ impl<'a> Steps<'a> {
         Ok(rows.into_iter().collect::<Option<Vec<_>>>().filter(|_| job.writer.is_some()))
     }
 
+    /// How many pairs that are taken each split has.
+    fn count_splits(&mut self) {
+        let (Some(splits), Some(report)) = (&self.splits, &mut self.report.splits) else { return };
+        report.pairs.clear();
+        for taken in &self.taken {
+            let split = splits.get(taken.row as usize).copied().flatten();
+            let word = split.map_or("none", Split::word);
+            *report.pairs.entry(word.to_owned()).or_default() += 1;
+        }
+    }
+
     /// What was not taken, and what was taken again.
     fn books(&self) -> Books {
         let mut books = Books::default();
@@ -407,10 +414,11 @@ impl<'a> Steps<'a> {
 fn check_kinds(mix: Option<&Mix>, rows: &Rows) -> Result<(), EngineError> {
     let Some(Mix { by: MixBy::Column(_), shares, .. }) = mix else { return Ok(()) };
     let there = &rows.kinds.names;
-    if there.is_empty() || shares.iter().any(|(kind, _)| there.contains(kind)) {
+    let missing = shares.iter().filter(|(kind, share)| *share > 0.0 && !there.contains(kind));
+    let asked: Vec<String> = missing.map(|(kind, _)| kind.clone()).collect();
+    if there.is_empty() || asked.is_empty() {
         return Ok(());
     }
-    let asked = shares.iter().map(|(kind, _)| kind.clone()).collect();
     Err(EngineError::NoKind { asked, there: there.iter().take(SOME).cloned().collect() })
 }
 

@@ -218,6 +218,7 @@ impl Steps<'_> {
             count,
             largest,
             pinned,
+            contested,
             disagreements,
             collisions,
         } = decide(&members, &rules).map_err(SelectError::from)?;
@@ -226,13 +227,9 @@ impl Steps<'_> {
             self.refuse(Refused { row: row_of(member), kind: "split_conflict", cause });
         }
         let mut by_row = vec![None; self.rows.len()];
-        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for (row, split) in kept.iter().zip(splits) {
             if let Some(of) = by_row.get_mut(*row as usize) {
                 *of = split;
-            }
-            if self.is_kept(*row) {
-                *counts.entry(split.map_or("none", Split::word).to_owned()).or_default() += 1;
             }
         }
         self.splits = Some(by_row);
@@ -254,8 +251,10 @@ impl Steps<'_> {
         self.report.splits = Some(SplitsReport {
             components: count,
             largest,
-            pairs: counts,
+            // Counted once it is known what is taken.
+            pairs: BTreeMap::new(),
             pinned,
+            contested,
             disagreements: disagreements.0,
             first_disagreements: disagreements.1.iter().map(collision).collect(),
             collisions: collisions.0,

@@ -60,6 +60,10 @@ pub struct SplitsReport {
     pub pairs: BTreeMap<String, u64>,
     /// Pairs whose split was decided by the file that was given.
     pub pinned: u64,
+    /// What pairs share that the file keeps in different splits: so many photographs, sessions and
+    /// groups are cut by it.
+    #[serde(default)]
+    pub contested: u64,
     /// How many components hold pairs of several splits of their releases.
     pub disagreements: u64,
     /// The first of them.

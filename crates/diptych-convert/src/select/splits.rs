@@ -10,7 +10,7 @@ mod shares;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diptych_pixels::near::{DistanceError, NearIndex, near_groups};
 use diptych_schema::Split;
@@ -79,6 +79,8 @@ pub(crate) struct Decided {
     pub(crate) largest: u64,
     /// Members that are pinned by their id.
     pub(crate) pinned: u64,
+    /// What pairs share that are pinned to different splits: so many anchors and ties.
+    pub(crate) contested: u64,
     /// Components with several splits of releases, or another than the one that is pinned.
     pub(crate) disagreements: (u64, Vec<Told>),
     /// Components with pairs of several datasets.
@@ -114,8 +116,8 @@ pub(crate) fn decide(members: &[Member], rules: &Rules<'_>) -> Result<Decided, D
         hashes.extend(rules.pins.iter().filter_map(|pin| pin.near));
         Some(NearIndex::new(rules.distance, hashes.len())?)
     };
-    let mut ties = Ties { nodes, index, hashes: Vec::new() };
-    let pinned: std::collections::BTreeMap<u128, u32> =
+    let mut ties = Ties { nodes, index, hashes: Vec::new(), contested: BTreeMap::new() };
+    let pinned: BTreeMap<u128, u32> =
         (0_u32..).zip(rules.pins).map(|(number, pin)| (pair_node(pin), number)).collect();
     for (number, pin) in (0_u32..).zip(rules.pins) {
         let nodes: Vec<u128> =
@@ -123,21 +125,30 @@ pub(crate) fn decide(members: &[Member], rules: &Rules<'_>) -> Result<Decided, D
         ties.pin(&nodes, pin.near, number, rules.pins);
     }
     let mut decided = Decided::default();
-    // The node that a member is found by; the last of all for those in conflict.
+    let own =
+        |member: &Member| pinned.get(&member.ties.first().copied().unwrap_or_default()).copied();
+    // Those that are pinned first, wherever they come: what is new is held against all of them.
+    for member in members {
+        if let Some(pin) = own(member) {
+            decided.pinned += 1;
+            let nodes: Vec<u128> = nodes_of(member).collect();
+            ties.pin(&nodes, member.near, pin, rules.pins);
+        }
+    }
+    // The node that a member is found by; none for those in conflict.
     let mut places = Vec::with_capacity(members.len());
     for (number, member) in (0_u32..).zip(members) {
-        let own = pinned.get(&member.ties.first().copied().unwrap_or_default()).copied();
         let nodes: Vec<u128> = nodes_of(member).collect();
-        if let Some(pin) = own {
-            decided.pinned += 1;
-            ties.pin(&nodes, member.near, pin, rules.pins);
-        } else if let Err((one, other)) = ties.tie(&nodes, member.near, rules.pins) {
+        if own(member).is_none()
+            && let Err((one, other)) = ties.tie(&nodes, member.near, rules.pins)
+        {
             decided.conflicts.push((number, conflict(one, other, rules.pins)));
             places.push(None);
             continue;
         }
         places.push(nodes.first().and_then(|node| ties.nodes.number(*node)));
     }
+    decided.contested = ties.contested.len() as u64;
     finish(members, rules, &mut ties.nodes, &places, &mut decided);
     Ok(decided)
 }
@@ -172,6 +183,8 @@ struct Ties {
     index: Option<NearIndex>,
     /// The hashes of the index, by their number there.
     hashes: Vec<u64>,
+    /// Nodes that pins of different splits share, with two of these.
+    contested: BTreeMap<u32, (u32, u32)>,
 }
 
 impl Ties {
@@ -202,6 +215,8 @@ impl Ties {
             let root = self.nodes.root(node);
             let other = self.nodes.pin(root).and_then(|pin| pins.get(pin as usize));
             if other.is_some_and(|other| Some(other.split) != split) {
+                let other = self.nodes.pin(root).unwrap_or(pin);
+                self.contested.entry(node).or_insert((other, pin));
                 continue;
             }
             match first {
@@ -222,6 +237,9 @@ impl Ties {
         let numbers: Vec<u32> = all.filter_map(|node| self.nodes.number(*node)).collect();
         let mut found: Option<u32> = None;
         for number in &numbers {
+            if let Some(pins) = self.contested.get(number) {
+                return Err(*pins);
+            }
             let root = self.nodes.root(*number);
             let Some(pin) = self.nodes.pin(root) else { continue };
             let split = |pin: u32| pins.get(pin as usize).map(|pin| pin.split);
@@ -401,7 +419,7 @@ fn told(
     components: &[Component],
     is_told: impl Fn(&Component, Option<Split>) -> bool,
 ) -> (u64, Vec<Told>) {
-    let mut numbers = std::collections::BTreeMap::new();
+    let mut numbers = BTreeMap::new();
     let mut count = 0;
     let mut all = Vec::new();
     for (number, (component, split)) in components.iter().zip(splits).enumerate() {

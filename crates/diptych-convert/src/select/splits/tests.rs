@@ -164,9 +164,12 @@ fn what_would_bring_two_pins_together_is_a_conflict() {
         found.conflicts[0].1,
         "it ties together what is pinned to different splits: toy:0 (test) and toy:1 (train)"
     );
-    // Pinned pairs that are tied to each other stay as they are.
-    let tied = [member(0, &[5]), member(1, &[5])];
-    assert_eq!(decided(&tied, None, &pins).splits, [test, train]);
+    // Pinned pairs that are tied to each other stay as they are, which is told, and nothing new joins
+    // what they share, wherever it comes.
+    let tied = [member(2, &[5]), member(0, &[5]), member(1, &[5]), member(3, &[5, 9])];
+    let found = decided(&tied, None, &pins);
+    assert_eq!(found.splits, [None, test, train, None]);
+    assert_eq!((found.conflicts.len(), found.contested), (2, 1));
 }
 
 /// Components by going through all pairs again and again.

@@ -128,10 +128,13 @@ impl Chosen<'_> {
             let mut places = places.into_iter().peekable();
             let mut pairs = part.pairs_in(&rows)?;
             for row in &rows {
-                let pair = pairs.next().ok_or_else(|| part.other_pairs())??;
+                let mut pair = Some(pairs.next().ok_or_else(|| part.other_pairs())??);
                 while let Some((_, place)) = places.next_if(|(of, _)| of == row) {
-                    let Some(of) = taken.get(place) else { continue };
-                    let pair = self.changed(pair.clone(), *of);
+                    // Copied only where it is taken once more: few are.
+                    let is_last = places.peek().is_none_or(|(of, _)| of != row);
+                    let whole = if is_last { pair.take() } else { pair.clone() };
+                    let (Some(whole), Some(of)) = (whole, taken.get(place)) else { continue };
+                    let pair = self.changed(whole, *of);
                     match slots.get_mut(place) {
                         Some(slot) => *slot = Some(pair),
                         None => take(pair)?,

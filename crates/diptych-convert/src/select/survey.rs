@@ -274,6 +274,11 @@ impl Batch<'_> {
                 of.and_then(|of| text(of, row)).map_or(0, |name| digest(dataset, name))
             };
             let (source, target) = (sources.next(), targets.next());
+            // Kinds are known whether their pairs are chosen or not: others are mistaken for names.
+            let kind = self.kinds.as_ref().map(|kinds| {
+                let kind = text(kinds, row).map(|kind| rows.kinds.number(kind.to_owned()));
+                kind.unwrap_or(u32::MAX)
+            });
             let is_met = met.is_none_or(|met| met.is_valid(row) && met.value(row));
             if !is_met {
                 *rows.unmet.entry(book).or_default() += 1;
@@ -314,10 +319,7 @@ impl Batch<'_> {
                 let value = prefer.is_valid(row).then(|| prefer.value(row));
                 rows.prefer.push(value.unwrap_or(f64::NAN));
             }
-            if let Some(kinds) = &self.kinds {
-                let kind = text(kinds, row).map(|kind| rows.kinds.number(kind.to_owned()));
-                rows.kind.push(kind.unwrap_or(u32::MAX));
-            }
+            rows.kind.extend(kind);
             if needs.repeats && rows.again.is_none() && super::draw::is_again(ids.value(row)) {
                 rows.again = Some(ids.value(row).to_owned());
             }

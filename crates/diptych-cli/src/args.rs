@@ -155,7 +155,7 @@ pub(crate) struct Choice {
     /// near:N (bits that differ) [default: bytes].
     #[arg(long, value_name = "LEVEL")]
     pub(crate) same: Option<Same>,
-    /// Drops duplicates: bytes, pixels or near[:N].
+    /// Drops duplicates: bytes, pixels, near or near:N.
     #[arg(long, value_name = "LEVEL")]
     pub(crate) dedup: Option<Level>,
     /// What of pairs is compared: source, target, or the pair (both pictures and the instruction)

@@ -1,7 +1,7 @@
 //! What pictures have in common: digests of their bytes and pixels, and perceptual hashes.
 //!
 //! Pictures are read in the order in which they lie in their files, each once, many in one read, by
-//! several threads. What was found is kept beside the catalog ([`cache`]), so that a picture that
+//! several threads. What was found is kept beside the catalog (`cache`), so that a picture that
 //! was read once is not read for this again.
 
 mod cache;

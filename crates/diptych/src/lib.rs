@@ -11,7 +11,7 @@
 //! # let folder = tempfile::tempdir()?;
 //! # let out = folder.path().join("out");
 //! // `fixtures` is the folder of a release, `out` one that is not there yet.
-//! let source = SourceRequest::new(fixtures.into());
+//! let source = SourceRequest::new(fixtures);
 //! let request = Request::new(vec![source], "webdataset", &out);
 //! let outcome = diptych::engine().convert(&request, &Silent)?;
 //!
@@ -33,7 +33,7 @@
 //! # let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/inter-edit-train");
 //! # let folder = tempfile::tempdir()?;
 //! # let out = folder.path().join("catalog");
-//! let source = SourceRequest::new(fixtures.into());
+//! let source = SourceRequest::new(fixtures);
 //! let request = Request::new(vec![source], "", &out);
 //! diptych::engine().index(&request, &Silent)?;
 //! let catalog = Catalog::open(&out)?.ok_or("no catalog")?;

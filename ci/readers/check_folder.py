@@ -74,7 +74,8 @@ class FolderCheck(Check):
 def check_by_hand(check: FolderCheck) -> None:
     """Names and places of all files, and what the tables say."""
     files = {path for path in check.folder.rglob("*") if path.is_file()}
-    files -= {check.folder / name for name in ("README.md", "report.json", "rejections.jsonl")}
+    beside = ("README.md", "report.json", "rejections.jsonl", "splits.parquet")
+    files -= {check.folder / name for name in beside}
     files -= {check.table(split) for split in check.truth}
 
     def rows_of(split: str) -> list[Row]:

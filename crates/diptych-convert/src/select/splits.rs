@@ -318,8 +318,8 @@ impl Nodes {
 
     fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
-        // The smaller number is the root, whatever the order: the same on every run. Paths are
-        // halved on the way, which alone keeps them short.
+        // The smaller number is the root, whatever the order: the same on every run. `root`
+        // makes paths short on its way, which alone keeps them so.
         let (root, other) = (a.min(b), a.max(b));
         if root == other {
             return;

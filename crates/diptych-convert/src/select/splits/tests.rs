@@ -94,6 +94,15 @@ fn releases_decide_test_before_val_before_train() {
     assert_eq!(count, 1);
     assert_eq!(told[0].released, BTreeSet::from([Split::Train, Split::Test]));
     assert_eq!((told[0].members.as_slice(), told[0].split), (&[0, 1, 2][..], Some(Split::Test)));
+    for (splits, expected) in [
+        ([Split::Val, Split::Test], Split::Test),
+        ([Split::Train, Split::Val], Split::Val),
+        ([Split::Train, Split::Test], Split::Test),
+    ] {
+        let of = |number, split| Member { split: Some(split), ..member(number, &[1]) };
+        let pairs = [of(0, splits[0]), of(1, splits[1])];
+        assert_eq!(decided(&pairs, None, &[]).splits, [Some(expected); 2]);
+    }
     let none = decided(&[member(0, &[1])], None, &[]);
     assert_eq!(none.splits, [None], "without shares what has no split has none");
 }
